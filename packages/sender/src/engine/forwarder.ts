@@ -66,6 +66,8 @@ export class Forwarder implements Sender {
   readonly #reader: DeliveryReader;
   readonly #recovery: Recovery;
   #settings: SenderSettings;
+  /** Whether they are for this process alone. */
+  #isLocal = false;
   #closing: Promise<void> | undefined;
 
   constructor(parts: ForwarderParts, settings: SenderSettings) {
@@ -207,6 +209,10 @@ export class Forwarder implements Sender {
     return this.#settings;
   }
 
+  get settingsVersion(): number | undefined {
+    return this.#isLocal ? undefined : this.#parts.keeper.version;
+  }
+
   get storeState(): StoreState {
     return this.#parts.storeWatch.state;
   }
@@ -214,6 +220,7 @@ export class Forwarder implements Sender {
   configure(settings: SenderSettings): void {
     this.#assertOpen();
     this.#apply(settings, parseSettings(settings));
+    this.#isLocal = true;
   }
 
   async update(settings: SenderSettings): Promise<void> {
@@ -237,6 +244,7 @@ export class Forwarder implements Sender {
     if (this.#closing !== undefined) return;
     const { intake, engine, waiters } = this.#parts;
     this.#settings = shownMasked(keptSettings(settings));
+    this.#isLocal = false;
     intake.sources = sources;
     engine.configure(sources);
     warnOfSecrets(sources.flatMap(({ destinations }) => destinations.flatMap(({ secret = [] }) => secret)));

@@ -271,6 +271,11 @@ export interface Sender {
   /** The settings that apply now. */
   readonly settings: SenderSettings;
   /**
+   * The version of the settings that apply now, the same in every process that shares the store: it grows by one with each
+   * change. Undefined where one process owns the store, and after `configure()`, which is for this process alone.
+   */
+  readonly settingsVersion: number | undefined;
+  /**
    * Replaces the settings of this process; the next attempt of each delivery follows them. Deliveries to a destination that
    * is disabled or removed wait until it comes back.
    *

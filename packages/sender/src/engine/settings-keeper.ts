@@ -48,6 +48,11 @@ export class SettingsKeeper {
   /** When deliveries are tried again. */
   policy: RetryPolicy;
 
+  /** The version of the settings that processes share, which counts their changes; undefined where one process owns the store. */
+  get version(): number | undefined {
+    return this.#shared === undefined ? undefined : this.#version;
+  }
+
   /**
    * The settings to start with. Those that are given take precedence for the sources that they name. A source that was added
    * later stays; one that an earlier process was started with, and this one is not, goes. Without any that are given, the

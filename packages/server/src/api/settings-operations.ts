@@ -196,13 +196,13 @@ function configureAndSave({ sender, book }: ApiContext, next: SenderSettings): v
 
 function assertFresh({ sender, versions }: ApiContext, given: string | undefined): void {
   if (given === undefined || given.trim() === "*") return;
-  const current = versions.etagOf(sender.settings);
+  const current = versions.etagOf(sender);
   if (given.split(",").some((tag) => tag.trim() === current)) return;
   throw new Problem(412, STALE_DETAIL);
 }
 
 function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply"]): string {
-  const etag = versions.etagOf(sender.settings);
+  const etag = versions.etagOf(sender);
   reply.header("etag", etag);
   return etag;
 }

@@ -6,7 +6,7 @@ import type { LiveEvents } from "./live-events.ts";
 /** Tells each source that another process on the same store has changed, added or removed. */
 export function tellFollowedSettings(sender: Sender, events: LiveEvents, versions: SettingsVersions): void {
   sender.on("settings", ({ before, settings }) => {
-    const etag = versions.etagOf(settings);
+    const etag = versions.etagOf(sender);
     const [old, now] = [byName(before), byName(settings)];
     for (const [source, value] of now) {
       if (!isDeepStrictEqual(old.get(source), value)) events.tell({ event: "settings", etag, source });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { SenderSettings } from "@countersign/sender";
+import type { Sender, SenderSettings } from "@countersign/sender";
 
 /** Numbers the settings in force, so that a change can say which ones it was made from. */
 export class SettingsVersions {
@@ -7,8 +7,12 @@ export class SettingsVersions {
   #number = 0;
   #last: SenderSettings | undefined;
 
-  /** The ETag of these settings, of which the sender makes a new object with each change. */
-  etagOf(settings: SenderSettings): string {
+  /**
+   * The ETag of the settings in force. Those that processes share have the same one on every server: a change may reach another
+   * server than the one that it was read from. For others, the sender makes a new object with each change.
+   */
+  etagOf({ settings, settingsVersion }: Pick<Sender, "settings" | "settingsVersion">): string {
+    if (settingsVersion !== undefined) return `"store-${settingsVersion}"`;
     if (settings !== this.#last) this.#number += 1;
     this.#last = settings;
     return `"${this.#run}-${this.#number}"`;

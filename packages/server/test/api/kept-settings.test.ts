@@ -2,12 +2,11 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { sqliteStore } from "@countersign/sender";
-import type { DeliveryStore } from "@countersign/sender/store";
 import { beforeEach, describe, expect, it } from "vitest";
-import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
+import { storedSettings } from "../support/stored-settings.ts";
 
 let receiver: Receiver;
 let data: string;
@@ -122,17 +121,6 @@ describe("a source made through the API, on a store of the caller", () => {
     expect(eventsOf(receiver)).toEqual(["To the new endpoint"]);
   });
 });
-
-/** Makes stores that share their settings, and nothing else. */
-function storedSettings(): () => DeliveryStore {
-  let kept: { readonly version: number; readonly text: string } | undefined;
-  const settings: DeliveryStore["settings"] = {
-    get: async () => kept,
-    put: async (version, text) => (kept = { version: version + 1, text }).version,
-    watch: () => () => {},
-  };
-  return () => changedStore(sqliteStore(), () => ({ settings }));
-}
 
 describe("a source of the flags or the config file", () => {
   it("can be edited until the restart, and the answer says so", async () => {

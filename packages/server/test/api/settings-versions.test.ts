@@ -1,9 +1,10 @@
 import { createServer, type CountersignServer } from "@countersign/server";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { SECRET } from "../support/receiver.ts";
 import { closing } from "../support/resources.ts";
+import { storedSettings } from "../support/stored-settings.ts";
 
 const URL = "http://127.0.0.1:9/hooks";
 const WEBHOOKS = "/sources/default/destinations/webhooks";
@@ -59,6 +60,35 @@ describe("settings", () => {
     const fresh = { "if-match": `"other", ${String(first.headers.etag)}` };
     expect((await call("PUT", WEBHOOKS, { endpoints: [{ url: URL }] }, { headers: fresh })).status).toBe(200);
     expect((await call("PUT", "/sources/other", {}, { headers: { "if-match": "*" } })).status).toBe(200);
+  });
+
+  it("have the same ETag on all servers that share them: a change may reach another one than they were read from", async () => {
+    const stored = storedSettings();
+    const open = async (): Promise<CountersignServer> =>
+      closing(await createServer({ to: URL, secret: SECRET, port: 0, store: stored() }));
+    const servers = [await open(), await open()] as const;
+    const [one, other] = servers.map((each) => apiCaller(() => each));
+    const change = async (by: typeof one, path: string, read: unknown) =>
+      by?.call(
+        "PUT",
+        WEBHOOKS,
+        { endpoints: [{ url: `${URL}/${path}` }] },
+        { headers: { "if-match": String(read) } },
+      );
+    const read = (await one?.call("GET", "/sources"))?.headers.etag;
+    const first = await change(other, "first", read);
+    expect(first?.status).toBe(200);
+    await vi.waitFor(() => expect(servers[0].sender.settings).toEqual(servers[1].sender.settings));
+    // Whoever has not seen the change overwrites it on neither.
+    expect((await change(one, "stale", read))?.status).toBe(412);
+    const again = await change(one, "second", first?.headers.etag);
+    expect([again?.status, again?.json()]).toMatchObject([
+      200,
+      { destinations: [{ endpoints: [{ url: `${URL}/second` }] }] },
+    ]);
+    // A change of one process alone is another matter.
+    servers[0].sender.configure(servers[0].sender.settings);
+    expect((await one?.call("GET", "/sources"))?.headers.etag).not.toBe(again?.headers.etag);
   });
 
   it("that are wrong are answered with a pointer to each mistake", async () => {
