@@ -13,7 +13,8 @@ function answerOf(url: string, now: number): Pick<AttemptResult, "outcome" | "st
   const hour = Math.floor(now / HOUR_MS) % 24;
   switch (new URL(url).hostname.split(".")[0]) {
     case "hours":
-      return day % 3 === 0 && hour >= 8 && hour < 11 ? DOWN : UP;
+      // Over midnight: what was accepted before it is delivered after it.
+      return Math.floor((now + 3 * HOUR_MS) / DAY_MS) % 3 === 0 && (hour >= 21 || hour < 1) ? DOWN : UP;
     case "days":
       return day % 20 < 3 ? { outcome: "network" } : UP;
     case "dead":
@@ -21,7 +22,7 @@ function answerOf(url: string, now: number): Pick<AttemptResult, "outcome" | "st
     case "gone":
       return { outcome: "rejected", status: 410 };
     case "later":
-      return hour === 16 ? { ...DOWN, retryAfter: "1800" } : UP;
+      return hour === 15 ? { ...DOWN, retryAfter: "1800" } : UP;
     case "slow":
       return hour === 0 && day % 2 === 0 ? { outcome: "timeout" } : UP;
     default:

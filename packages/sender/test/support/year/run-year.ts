@@ -6,7 +6,7 @@ import {
   type SenderSettings,
 } from "@countersign/sender";
 import type { DeliveryStore } from "@countersign/sender/store";
-import { virtualClock } from "@countersign/sender/testing";
+import { type VirtualClock, virtualClock } from "@countersign/sender/testing";
 import { DAY_MS, endpointsAt, HOUR_MS, settingsOf } from "./life.ts";
 
 /** What a year is run on, and how much of it. */
@@ -14,13 +14,17 @@ export interface YearOptions {
   /** Opens the store: a new one, on the same data, after each restart. */
   readonly store: () => DeliveryStore;
   readonly days: number;
+  /** When it begins, at 23:00: what is tried again is tried after midnight. Default: in September of 2027, before a leap day. */
+  readonly from?: string;
+  /** How many days a month has. Default: 30. */
+  readonly monthOf?: number;
   /** Restarts after so many days. Default: never. */
   readonly restartEvery?: number;
   /** Looks at what is stored: numbers by name, such as rows by table. */
   readonly measure?: () => Promise<Readonly<Record<string, number>>>;
 }
 
-/** What a month of thirty days ended with. */
+/** What a month ended with. */
 export interface Month {
   /** What does not agree, or was told to be lost. */
   readonly problems: readonly string[];
@@ -53,15 +57,16 @@ async function byState(count: (state: DeliveryState) => Promise<number>): Promis
 
 /** A sender that lives for a year, restarts included, and what it was seen to do. */
 class Life {
-  readonly clock = virtualClock("2027-09-20T00:00:00Z");
+  readonly clock: VirtualClock;
   readonly counts = { accepted: 0, delivered: 0, failed: 0, expired: 0 };
   readonly problems: string[] = [];
   readonly #store: () => DeliveryStore;
   #settings: SenderSettings = settingsOf(0);
   #sender: Sender | undefined;
 
-  constructor(store: () => DeliveryStore) {
+  constructor(store: () => DeliveryStore, from: string) {
     this.#store = store;
+    this.clock = virtualClock(from);
   }
 
   get sender(): Sender {
@@ -106,7 +111,7 @@ class Life {
   }
 
   /** Everything that was accepted is somewhere, and whatever counts agrees. */
-  async account(): Promise<number> {
+  async account(usage: ReadonlyMap<string, number>): Promise<number> {
     const { sender, counts } = this;
     // Everything of this moment has been tried.
     await this.clock.advance(1);
@@ -119,7 +124,9 @@ class Life {
     for (const state of STATES) differs(state, found[state], sums[state]);
     differs("listed", listed, found.pending + found.delivered + found.failed + found.expired);
     for (const id of withoutBody) this.problems.push(`${id} has no body`);
-    differs("minutes", (await sender.stats()).minutes.length, 60);
+    const stats = await sender.stats();
+    for (const one of stats.sources) differs(`usage of ${one.source}`, one.usage, usage.get(one.source) ?? 0);
+    differs("minutes", stats.minutes.length, 60);
     return sums.pending;
   }
 
@@ -158,6 +165,8 @@ class Life {
 class Calls {
   readonly #sent: { readonly key: string; readonly source: string; at: number }[] = [];
   readonly #problems: string[];
+  /** Calls that add to the usage, by source. */
+  readonly usage = new Map<string, number>();
   #random = 7;
   #made = 0;
 
@@ -194,6 +203,10 @@ class Calls {
       calls.push(callOf(key, this.random() < 0.05 ? "Heartbeat" : `Event ${this.#made % 40}`, now));
     }
     const receipts = await sender.accept(calls, { source, uniqueFor: "24h" });
+    const counted = calls.filter(
+      ({ event }, position) => repeats[position] === false && !(source === "shop" && event === "Heartbeat"),
+    );
+    this.usage.set(source, (this.usage.get(source) ?? 0) + counted.length);
     for (const [position, { repeat = false }] of receipts.entries()) {
       if (repeat !== repeats[position]) this.#problems.push(`repeat of ${calls[position]?.key}: ${repeat}`);
     }
@@ -207,10 +220,11 @@ function callOf(key: string, event: string, now: number): JudgedCall {
   return { type: "track", messageId: key, key, timestamp, userId: `u-${key.length}`, event, properties };
 }
 
-/** Runs a sender for days; says what each month of thirty days ended with. */
+/** Runs a sender for days; says what each month ended with. */
 export async function runYear(options: YearOptions): Promise<readonly Month[]> {
-  const { days, restartEvery = Number.POSITIVE_INFINITY, measure } = options;
-  const life = new Life(options.store);
+  const { days, from = "2027-09-19T23:00:00Z", monthOf = 30 } = options;
+  const { restartEvery = Number.POSITIVE_INFINITY, measure } = options;
+  const life = new Life(options.store, from);
   const { clock, problems } = life;
   const calls = new Calls(problems);
   const members = new Set<string>();
@@ -230,8 +244,8 @@ export async function runYear(options: YearOptions): Promise<readonly Month[]> {
     if (day % 4 === 1) await life.sender.deleteUser([...members][0] ?? "u-0");
     await life.recover(day);
     if (day % restartEvery === restartEvery - 1) await life.restart();
-    if (day % 30 !== 29) continue;
-    const pending = await life.account();
+    if (day % monthOf !== monthOf - 1) continue;
+    const pending = await life.account(calls.usage);
     months.push({
       problems: problems.splice(0),
       accepted: life.counts.accepted,
