@@ -310,6 +310,22 @@ describe("settings that processes share", () => {
     await vi.waitFor(() => expect(first.settings).toEqual(settingsTo("http://127.0.0.1:11/")));
   });
 
+  it("have a version that is the same in every process, and none where they are of one process alone", async () => {
+    const shared = sharedSettings();
+    const first = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(shared) });
+    const second = await openSender({ sources: "shared", store: withShared(shared) });
+    expect([first.settingsVersion, second.settingsVersion]).toEqual([1, 1]);
+    await second.update(settingsTo("http://127.0.0.1:10/"));
+    expect(second.settingsVersion).toBe(2);
+    await vi.waitFor(() => expect(first.settingsVersion).toBe(2));
+    first.configure(settingsTo("http://127.0.0.1:11/"));
+    expect(first.settingsVersion).toBeUndefined();
+    await second.update(settingsTo("http://127.0.0.1:12/"));
+    await vi.waitFor(() => expect(first.settingsVersion).toBe(3));
+    const alone = await openSender(settingsTo(ENDPOINT_URL));
+    expect(alone.settingsVersion).toBeUndefined();
+  });
+
   it("are not overwritten by a change of older ones: update() rejects, and has the newer ones then", async () => {
     const shared = sharedSettings();
     const silent: SharedSettings = {
