@@ -201,6 +201,7 @@ describe.skipIf(missing)(`settings${why}`, () => {
     const page = await openPage(`${server.url}/#/settings?source=default&destination=webhooks`);
     await page.getByRole("button", { name: "Remove the destination" }).click();
     await page.getByRole("status").filter({ hasText: "Removed." }).waitFor();
+    expect(server.sender.settings.sources[0]?.destinations).toEqual([]);
   });
 
   it("tell the second of two tabs that the first has changed them, and lose nothing of either", async () => {
