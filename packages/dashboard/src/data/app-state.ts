@@ -1,5 +1,5 @@
 import { route } from "../route/route.ts";
-import { FAILING_AFTER, isForgery, verdictKindOf } from "@countersign/sender/explain";
+import { FAILING_AFTER } from "@countersign/sender/explain";
 import { shortUrl } from "../words/format.ts";
 import { stateVerdict, type Facts, type Verdict } from "../words/words.ts";
 import { announce, announceNews } from "./announce.ts";
@@ -9,16 +9,8 @@ import { readFilter } from "./filter.ts";
 import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
 import type { Source } from "../shapes/settings.ts";
-import type { EndpointStats } from "../shapes/stats.ts";
+import type { Stats } from "../shapes/stats.ts";
 import type { Clock, Fault, LiveEvent, State, Status } from "../shapes/types.ts";
-
-/** A receiver that took a forged message for a real one. */
-export interface Forgery {
-  readonly endpoint: string;
-  readonly fault: string;
-  readonly status: number;
-  readonly delivery: string;
-}
 
 export const list = new DeliveryList(() => (clock.value ? serverNow() : 0));
 /** What the server has told of itself; until then, what holds for most. */
@@ -34,12 +26,9 @@ export const status = signal<Status>({
 export const clock = signal<Clock | undefined>(undefined);
 export const faults = signal<readonly Fault[] | undefined>(undefined);
 export const sources = signal<readonly Source[]>([]);
-export const endpointStats = signal<readonly EndpointStats[] | undefined>(undefined);
+export const stats = signal<Stats | undefined>(undefined);
 /** The version of the settings that {@link sources} are. */
 export const etag = signal<string | undefined>(undefined);
-/** Forgeries that were accepted, by endpoint, and not refused since. */
-export const forgeries = signal<ReadonlyMap<string, Forgery>>(new Map());
-
 /** Every endpoint of the settings, with its destination's full name. */
 export const endpoints = computed(() =>
   sources.value.flatMap((source) =>
@@ -61,7 +50,7 @@ export const destinations = computed(() => [
 
 /** The endpoints of the settings that have failed many times in a row. The server tells when that begins and when it ends. */
 export const failing = computed(() =>
-  (endpointStats.value ?? []).filter(
+  (stats.value?.endpoints ?? []).filter(
     ({ url, destination, failures = 0 }) =>
       failures >= FAILING_AFTER &&
       endpoints.value.some((one) => one.enabled && one.url === url && one.destination === destination),
@@ -101,10 +90,9 @@ export async function loadSources(): Promise<void> {
 
 export const loadFaults = async (): Promise<void> =>
   void (faults.value = await get<readonly Fault[]>("/faults"));
-export const loadStats = async (): Promise<void> =>
-  void (endpointStats.value = (await get<{ endpoints: readonly EndpointStats[] }>("/stats")).endpoints);
-export const loadClock = async (): Promise<void> => setClock(await get<Clock>("/clock"));
+export const loadStats = async (): Promise<void> => void (stats.value = await get<Stats>("/stats"));
 const loadStatus = async (): Promise<void> => void (status.value = await get<Status>("/status"));
+export const loadClock = async (): Promise<void> => setClock(await get<Clock>("/clock"));
 
 /** Reads everything that the header and the forms stand on. What cannot be read stays as it was: the stream tells of it. */
 async function loadAll(): Promise<void> {
@@ -129,16 +117,6 @@ export function verdictOf({
   return stateVerdict(state, last, isSigned(destination));
 }
 
-function noteAttempt({ id, destination }: { id: string; destination: string }, attempt: Facts): void {
-  const { endpoint, fault = "", status = 0 } = attempt;
-  if (!isForgery(fault)) return;
-  const kind = verdictKindOf(attempt, { signed: isSigned(destination) });
-  const next = new Map(forgeries.value);
-  if (kind === "accepted_forgery") next.set(endpoint, { endpoint, fault, status, delivery: id });
-  else if (kind === "refused_forgery") next.delete(endpoint);
-  forgeries.value = next;
-}
-
 /** Whether the stream begins with it, for the first time or again: what could not be read meanwhile can be read. */
 export function begins({ event }: LiveEvent): boolean {
   return event === "hello" || event === "reset";
@@ -146,6 +124,17 @@ export function begins({ event }: LiveEvent): boolean {
 
 /** What a screen reader is told of. */
 const NEWS: ReadonlySet<string> = new Set(["accepted", "failed", "expired"]);
+
+/** What is read again after an event. */
+const AFTER: Partial<Record<LiveEvent["event"], () => unknown>> = {
+  settings: () => Promise.all([loadSources(), loadStats()]),
+  fault: loadFaults,
+  clock: loadClock,
+  failing: loadStats,
+  recovered: loadStats,
+  forgery: loadStats,
+  cleared: () => list.load(list.filter),
+};
 
 function receive(events: readonly LiveEvent[]): void {
   let isNews = false;
@@ -155,16 +144,9 @@ function receive(events: readonly LiveEvent[]): void {
       if (event.event === "reset" || !isFollowed || list.state.value.kind === "failed") void begin();
       isFollowed = true;
     } else if (NEWS.has(event.event)) isNews = true;
-    else if (event.event === "attempt") noteAttempt(event.delivery, event.attempt);
     else if (event.event === "store") status.value = { ...status.value, store: event };
-    else if (event.event === "settings") void loadSources();
-    else if (event.event === "fault") void loadFaults();
-    else if (event.event === "clock") void loadClock();
-    else if (event.event === "failing") void loadStats();
-    else if (event.event === "recovered") {
-      void loadStats();
-      announce(`${shortUrl(event.endpoint)} answers again.`);
-    } else if (event.event === "cleared") void list.load(list.filter);
+    else void AFTER[event.event]?.();
+    if (event.event === "recovered") announce(`${shortUrl(event.endpoint)} answers again.`);
     for (const listener of listeners) listener(event);
   }
   list.receive(events);
@@ -185,16 +167,11 @@ async function begin(): Promise<void> {
   const loaded = isRead ? list.rows.loaded : undefined;
   isRead = true;
   await Promise.all([list.load(readFilter(route.value.parameters), loaded), loadAll()]);
-  findForgeries();
-}
-
-function findForgeries(): void {
-  for (const row of list.rows.slice(0, list.rows.length).toReversed()) {
-    if (row?.last) noteAttempt(row, row.last);
-  }
 }
 
 const COUNT_EVERY_MS = 60_000;
+/** What waits for an endpoint that fails grows. */
+const FAILING_EVERY_MS = 10_000;
 
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
@@ -209,4 +186,5 @@ export function start(): void {
     void list.load(filter);
   });
   setInterval(() => void list.count(), COUNT_EVERY_MS);
+  setInterval(() => failing.value.length > 0 && void loadStats(), FAILING_EVERY_MS);
 }

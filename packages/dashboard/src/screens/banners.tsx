@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from "preact";
-import { failing, forgeries, serverNow, status } from "../data/app-state.ts";
+import { failing, serverNow, stats, status } from "../data/app-state.ts";
 import { Sign } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
-import { clockTime, shortUrl, wordsOf } from "../words/format.ts";
+import { clockTime, nameOf, plural, shortUrl, wordsOf } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
 /** The states of what a failing endpoint has not got. */
@@ -17,19 +17,24 @@ const STORE_WORDS = {
 
 /** What has to be seen on every screen: a receiver that accepts forgeries, one that fails, and a store in trouble. */
 export function Banners(): JSX.Element {
-  const { delivers, store } = status.value;
+  const { delivers, store, certify } = status.value;
   const { state, reason } = store;
   return (
     <div class="banners">
-      {[...forgeries.value.values()].map(({ endpoint, fault, status, delivery }) => (
+      {stats.value?.forgeries.map(({ fault, status, delivery, ...endpoint }) => (
         <Banner
-          key={endpoint}
+          key={nameOf(endpoint)}
           tone="loud"
           title="Accepted a forgery"
-          link={<a href={hrefOf("deliveries", { id: delivery })}>See it</a>}
+          links={
+            <>
+              <a href={hrefOf("deliveries", { id: delivery })}>See it</a>
+              {certify && <a href={hrefOf("certify", { receiver: nameOf(endpoint) })}>Certify it</a>}
+            </>
+          }
         >
-          {endpoint} answered {status} to a forged message ({wordsOf(fault)}). Anyone who knows this URL can
-          send it messages.
+          {endpoint.url} answered {status} to a forged message ({wordsOf(fault)}). Anyone who knows this URL
+          can send it messages. To prove a correction, certify it, or resend this with the same fault.
         </Banner>
       ))}
       {state !== "up" && (
@@ -52,21 +57,22 @@ function Failing(): JSX.Element | null {
   const { length } = failing.value;
   const list = (
     <ul>
-      {failing.value.map(({ url, destination, failingSince = "" }) => (
-        <li key={url + destination} class="actions">
+      {failing.value.map(({ url, destination, failingSince = "", lastFailure }) => (
+        <li key={nameOf({ url, destination })} class="actions">
           <strong>Failing since {clockTime(failingSince, serverNow())}</strong>
           <span>
-            {shortUrl(url)} ({destination})
+            {shortUrl(nameOf({ url, destination }))}: {lastFailure?.answer}
+            {waitingFor(destination)}
           </span>
           <a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>
+          <a href={hrefOf("recover", { destination })}>Recover them</a>
         </li>
       ))}
     </ul>
   );
   if (length === 0) return null;
   return (
-    <div class="banner bad" role="alert">
-      <Sign tone="bad" />
+    <Banner tone="bad">
       {length > 1 ? (
         <details>
           <summary>
@@ -77,26 +83,39 @@ function Failing(): JSX.Element | null {
       ) : (
         list
       )}
-    </div>
+    </Banner>
   );
+}
+
+/** How many deliveries wait, and when the first of them expires. */
+function waitingFor(destination: string): string {
+  const found = stats.value?.destinations.find((one) => one.destination === destination);
+  if (found?.oldestPendingAt === undefined) return "";
+  const until = Date.parse(found.oldestPendingAt) + status.value.retryWindowMs;
+  return `. ${plural(found.pending, "delivery")} waiting, the first expires at ${clockTime(until, serverNow())}`;
 }
 
 interface Props {
   readonly tone: Tone;
-  readonly title: string;
-  readonly link?: JSX.Element;
+  /** Without one, the children are all of it. */
+  readonly title?: string;
+  readonly links?: JSX.Element;
   readonly children: ComponentChildren;
 }
 
-function Banner({ tone, title, link, children }: Props): JSX.Element {
+function Banner({ tone, title, links, children }: Props): JSX.Element {
   return (
     <div class={`banner ${tone}`} role={tone === "warn" ? undefined : "alert"}>
       <Sign tone={tone} />
-      <p>
-        <strong>{title}</strong>
-        <span>{children}</span>
-      </p>
-      {link}
+      {title === undefined ? (
+        children
+      ) : (
+        <p>
+          <strong>{title}</strong>
+          <span>{children}</span>
+        </p>
+      )}
+      {links}
     </div>
   );
 }

@@ -1,11 +1,11 @@
 import type { JSX } from "preact";
-import { endpointStats, loadStats, status } from "../data/app-state.ts";
+import { loadStats, stats, status } from "../data/app-state.ts";
 import type { EndpointStats } from "../shapes/stats.ts";
 import { useLive } from "../parts/hooks.ts";
 import { Card } from "../parts/card.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { Histogram } from "../parts/histogram.tsx";
-import { count, duration, shortUrl } from "../words/format.ts";
+import { count, duration, nameOf, shortUrl } from "../words/format.ts";
 import { percentile } from "../words/percentile.ts";
 
 const EVERY_MS = 2_000;
@@ -13,7 +13,7 @@ const EVERY_MS = 2_000;
 /** How much of the five seconds each endpoint uses. */
 export function Budget(): JSX.Element {
   useLive(loadStats, ({ event }) => event === "attempt", EVERY_MS);
-  const found = endpointStats.value;
+  const found = stats.value?.endpoints;
   const { budgetMs } = status.value;
   return (
     <div class="screen">
@@ -50,7 +50,7 @@ function EndpointBudget({ url, destination, responseTimes }: EndpointStats): JSX
       />
       <Histogram
         url={url}
-        name={`${url} (${destination})`}
+        name={nameOf({ url, destination })}
         bounds={bounds}
         counts={counts}
         over={overBudget}

@@ -118,6 +118,32 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     await alarm.waitFor({ state: "detached" });
   });
 
+  it("show an accepted forgery whatever the list shows, and say how to prove that it is corrected", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "gullible";
+    await api("POST", "/faults", { fault: "bad_signature", times: 1 });
+    await track("Forged");
+    receiver.mode = "verifies";
+    await track("Later", 300);
+    await api("PUT", "/sources/default/destinations/other", {
+      endpoints: [{ url: `${receiver.url}/other` }],
+    });
+    const page = await openPage(`${server.url}/#/deliveries?state=failed`);
+    const alarm = page.getByRole("alert").filter({ hasText: "Accepted a forgery" });
+    await alarm.getByText(/answered 204 to a forged message \(bad signature\)/).waitFor();
+    await alarm.getByText(/certify it, or resend this with the same fault/).waitFor();
+    await alarm.getByRole("link", { name: "Certify it" }).click();
+    const receivers = page.getByRole("main").getByRole("combobox", { name: "Receiver" });
+    await expect.poll(() => receivers.inputValue()).toBe(`${receiver.url} (default/webhooks)`);
+    await receivers.selectOption({ index: 1 });
+    await expect.poll(() => receivers.inputValue()).toBe(`${receiver.url}/other (default/other)`);
+    await page.goBack();
+    // Another tab, or a program, has seen that it is corrected.
+    await api("POST", "/faults", { fault: "bad_signature", times: 1 });
+    await track("Forged");
+    await alarm.waitFor({ state: "detached" });
+  });
+
   it("blame no receiver for a forgery where there is no secret, neither in the results nor where it is sent", async () => {
     const { server, receiver, api } = await startSetting();
     receiver.mode = "gullible";
@@ -349,7 +375,16 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await track("Ordered", 6);
     const page = await openPage(`${server.url}/#/recover`);
     const banner = page.getByRole("alert").filter({ hasText: "Failing since 00:00:00" });
-    await banner.getByText(/^127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\)$/).waitFor();
+    // The last answer, what waits, and when the first of that expires.
+    await banner
+      .getByText(
+        /^127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\): 503\. 6 deliveries waiting, the first expires at 04:00:00$/,
+      )
+      .waitFor();
+    await banner.getByRole("link", { name: "Recover them" }).click();
+    const chosen = page.getByRole("main").getByRole("combobox", { name: "Destination" });
+    await expect.poll(() => chosen.inputValue()).toBe("default/webhooks");
+    await page.getByRole("button", { name: "Try 6 waiting now" }).waitFor();
     await banner.getByRole("link", { name: "See what is left" }).click();
     await page.getByText(/^6 of 8/).waitFor();
     receiver.mode = "verifies";
@@ -383,9 +418,9 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     const each = page.locator(".banner li");
     await each.nth(4).waitFor();
     expect(await each.first().innerText()).toMatch(
-      /^Failing since 00:00:00\s+127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\)\s+See what is left$/,
+      /^Failing since 00:00:00\s+127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\): 503\. 6 deliveries waiting, the first expires at 04:00:00\s+See what is left\s+Recover them$/,
     );
-    await each.nth(1).getByRole("link").click();
+    await each.nth(1).getByRole("link", { name: "See what is left" }).click();
     await page.getByText(/^6 of 30/).waitFor();
     // What was opened stays open.
     expect(await each.nth(1).isVisible()).toBe(true);
@@ -553,13 +588,13 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
       ["Recover", "Resend all", /0 of 0 resent/],
       ["Certify", "Certify", /0 of 9 audits/],
     ] as const) {
-      await page.getByRole("link", { name: screen }).click();
+      await page.getByRole("link", { name: screen, exact: true }).click();
       await page.getByRole("button", { name: action }).click();
       const running = page.getByRole("status").filter({ hasText: text });
       expect(await running.getAttribute("aria-live")).toBe("off");
       // The server does not know it: it has ended.
       await page.getByRole("link", { name: "Budget" }).click();
-      await page.getByRole("link", { name: screen }).click();
+      await page.getByRole("link", { name: screen, exact: true }).click();
       await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
       expect(await page.locator(".card [role=status]").last().getAttribute("aria-live")).toBe("polite");
     }
@@ -577,7 +612,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByRole("button", { name: "Resend all" }).click();
     await page.getByText("0 of 0 resent").waitFor();
     await page.getByRole("link", { name: "See them arrive" }).click();
-    await page.getByRole("link", { name: "Recover" }).click();
+    await page.getByRole("link", { name: "Recover", exact: true }).click();
     await page.getByText("30 of 30 resent").waitFor();
     expect(await page.getByRole("button", { name: "Stop" }).count()).toBe(0);
     expect(await page.getByRole("button", { name: "Resend all" }).getAttribute("aria-disabled")).toBe(
