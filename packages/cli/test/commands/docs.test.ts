@@ -160,7 +160,7 @@ describe.skipIf(isWindows)(`the examples of docs/cli.md${without}${noPosix}`, ()
       }
     }
     expect(ran).toHaveLength(database === undefined ? 14 : 16);
-  }, 60_000);
+  }, 120_000);
 });
 
 it("docs/ingestion.md lists every reason for which a message is rejected", () => {
