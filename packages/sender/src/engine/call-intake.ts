@@ -72,9 +72,14 @@ export class CallIntake {
   take<T extends CallType>(type: T, call: Calls[T], options: CallOptions | undefined): Intake {
     if (options !== undefined) checkCallOptions(type, options);
     const source = this.sourceOf(options);
-    const intake = newIntake();
+    const intake: Intake = { calls: [], messages: [], deliveries: [] };
     this.#addRecorded(intake, source, record(type, call, { messageId: this.newId, now: this.now }));
-    return intake;
+    // A list that was added to has room for 17, and is kept until the call is stored.
+    return {
+      calls: [...intake.calls],
+      messages: [...intake.messages],
+      deliveries: [...intake.deliveries],
+    };
   }
 
   /** @throws CallError when something in the list is not a recorded call; then no call of the list is accepted */
@@ -89,7 +94,8 @@ export class CallIntake {
     const withIds = calls.map((call) => (hasId(call) ? call : { ...call, messageId: this.newId() }));
     const intake = newIntake();
     for (const call of withIds) this.#addRecorded(intake, source, call);
-    return { ...intake, uniqueForMs };
+    const { calls: accepted, messages, deliveries } = intake;
+    return { calls: accepted, messages, deliveries, uniqueForMs };
   }
 
   /** @throws CallError when the user, the time or a source is not valid */

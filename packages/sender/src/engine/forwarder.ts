@@ -272,14 +272,22 @@ export class Forwarder implements Sender {
     }
   }
 
-  async #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
-    this.#assertOpen();
-    const receipts = await this.#acceptor.accept(this.#parts.intake.take(type, call, options));
-    // One call in, one out.
-    return receipts[0] as Receipt;
+  /** Not an async function: it would keep the call, with all that the app put into it, until its message is stored. */
+  #forward<T extends CallType>(type: T, call: Calls[T], options?: CallOptions): Promise<Receipt> {
+    try {
+      this.#assertOpen();
+      return this.#acceptor.accept(this.#parts.intake.take(type, call, options)).then(onlyOf);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   #assertOpen(): void {
     if (this.#closing !== undefined) throw new SenderClosedError(CLOSED);
   }
+}
+
+/** One call in, one receipt out. */
+function onlyOf([receipt]: readonly Receipt[]): Receipt {
+  return receipt as Receipt;
 }
