@@ -139,19 +139,27 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
   }
 
   const underWay = new UnderWay();
+  const ended = <T>(result: T): T => {
+    underWay.end();
+    return result;
+  };
+  const failed = (error: unknown): never => {
+    underWay.end();
+    throw error instanceof TypeError ? error : storeErrorOf(error);
+  };
   /**
    * What the driver throws becomes a rejection with a StoreError; a TypeError, as about a cursor, stays one. What was begun may
-   * end before the store closes.
+   * end before the store closes. Not an async function: of those, each call that waits would keep five objects more.
    */
-  const attempt = async <T>(action: () => Promise<T>): Promise<T> => {
+  const attempt = <T>(action: () => Promise<T>): Promise<T> => {
     underWay.begin();
+    let result: Promise<T>;
     try {
-      return await action();
+      result = action();
     } catch (error) {
-      throw error instanceof TypeError ? error : storeErrorOf(error);
-    } finally {
-      underWay.end();
+      result = Promise.reject(error as Error);
     }
+    return result.then(ended, failed);
   };
 
   return {
