@@ -15,9 +15,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Whether a value is a primitive in an object, such as `new Number(3)`, which JSON treats as the primitive. */
 export function isBoxed(value: object): boolean {
-  return (
-    value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt
-  );
+  return [Number, String, Boolean, BigInt].some((box) => value instanceof box);
 }
 
 /**
