@@ -1,7 +1,7 @@
 import { createSender, sqliteStore, type AttemptRequest, type Sender } from "@countersign/sender";
 import { createTestSender } from "@countersign/sender/testing";
 import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { runInNewContext, runInThisContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
 
 const ENDPOINT_URL = "http://127.0.0.1:9/";
@@ -49,7 +49,7 @@ it.each(Object.entries({ signed: SIGNED, unsigned: UNSIGNED }))(
   "the headers of all %s requests have one hidden class, which what reads them knows",
   async (_, destination) => {
     setFlagsFromString("--allow-natives-syntax");
-    const haveOneClass = new Function("a", "b", "return %HaveSameMap(a, b)") as (
+    const haveOneClass = runInThisContext("(a, b) => %HaveSameMap(a, b)") as (
       a: object,
       b: object,
     ) => boolean;

@@ -157,7 +157,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     try {
       result = action();
     } catch (error) {
-      result = Promise.reject(error as Error);
+      result = Promise.reject(error);
     }
     return result.then(ended, failed);
   };

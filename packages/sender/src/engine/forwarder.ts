@@ -278,7 +278,7 @@ export class Forwarder implements Sender {
       this.#assertOpen();
       return this.#acceptor.accept(this.#parts.intake.take(type, call, options)).then(onlyOf);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
