@@ -42,7 +42,10 @@ export interface RejectedRequest<TRequest = unknown> {
   readonly request: TRequest;
   /** The bytes received, if they were read and kept. They are not authenticated. */
   readonly receivedBody?: Uint8Array;
-  /** Why the signature did not match, if one of the usual causes explains it. */
+  /**
+   * Why the signature did not match, if one of the usual causes explains it. Empty, too, while more are rejected than a process
+   * explains: 256 at once and 64 more in each second if they are small, fewer if they are large.
+   */
   readonly diagnoses: readonly Diagnosis[];
 }
 

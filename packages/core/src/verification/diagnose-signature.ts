@@ -51,8 +51,8 @@ const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
 /** Why the signature of a body that arrived parsed may not match. It cannot be told from the bytes, as the others can. */
 export const PARSED_BEFORE: Diagnosis = { code: "parsed-before", message: PARSED_BEFORE_TEXT };
 
-// A message is 32 KB at most (spec 8). Beyond twice that, explaining would cost a forger nothing and the receiver much.
-const MAX_BYTES = 65_536;
+/** A message is 32 KB at most (spec 8). Beyond twice that, explaining would cost a forger nothing and the receiver much. */
+export const MAX_DIAGNOSED_BYTES = 65_536;
 
 /**
  * Explains why a signature does not match a body, by trying the usual causes. Its cost is bounded. The result is for logs
@@ -69,7 +69,7 @@ const MAX_BYTES = 65_536;
  */
 export function diagnose(input: DiagnoseInput): Diagnosis[] {
   const bytes = bodyBytes(input.body);
-  if (bytes.length > MAX_BYTES) return [];
+  if (bytes.length > MAX_DIAGNOSED_BYTES) return [];
   const candidate = readLoosely(input.signature);
   if (candidate === undefined) return [];
   const secrets = secretList(input.secret).map((key) => ({ key, why: NOTHING }));
