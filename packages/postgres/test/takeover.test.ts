@@ -1,6 +1,7 @@
 import { postgresStore } from "@countersign/postgres";
 import { createSender, type Delivery, moveSqliteStore, type Sender } from "@countersign/sender";
 import type { DeliveryStore, StoredDelivery, StoredPart } from "@countersign/sender/store";
+import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { filledFile, KEY, ODD_USER } from "../../sender/test/support/filled-file.ts";
 import { Connections } from "../src/database/connections.ts";
@@ -134,6 +135,53 @@ describe.skipIf(server === undefined)(
       }
       expect(receiver.arrivals.get("m1")).toHaveLength(1);
       expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 0, delivered: 1 });
+    });
+
+    it("sends nothing that waits here, and that the store which it came from has ended since then", async () => {
+      const { store, sender, schema } = await openStore();
+      const failed = { round: 1, endpoint: "http://127.0.0.1/", startedAt: 1, durationMs: 1, response: "" };
+      const first = { ...failed, outcome: "server_error", status: 503 } as const;
+      const waits = stored({ attempts: [first], attemptsMade: 1, rounds: 1 });
+      await store.take?.({ kind: "deliveries", deliveries: [waits, stored({ id: "d2", bodyId: "d2" })] });
+      const endedAt = Math.floor(Date.now());
+      const second = { ...failed, round: 2, outcome: "success", status: 200 } as const;
+      const attempts = [first, second];
+      const ended = { state: "delivered", dueAt: undefined, endedAt, attempts, attemptsMade: 2 } as const;
+      for (let times = 0; times < 2; times += 1)
+        await store.take?.({ kind: "deliveries", deliveries: [stored(ended)] });
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 1, delivered: 1 });
+      expect((await sender.delivery("d1"))?.attempts).toHaveLength(2);
+      const receiver = await startTally();
+      const worker = await createSender({
+        sources: [{ name: "shop", destinations: [{ name: "crm", endpoints: [{ url: receiver.url }] }] }],
+        store: postgresStore({ url, schema }),
+      });
+      onTestFinished(() => worker.close());
+      await until("the other one is delivered", async () => (await sender.count({ state: "pending" })) === 0);
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 0, delivered: 2 });
+      expect([...receiver.arrivals.values()].flat()).toHaveLength(1);
+    });
+
+    it("does not take again what a worker ends at that moment", async () => {
+      const { store, sender, schema } = await openStore();
+      const part: StoredPart = { kind: "deliveries", deliveries: [stored({})] };
+      await store.take?.(part);
+      const worker = new pg.Client({ connectionString: url });
+      await worker.connect();
+      onTestFinished(() => worker.end());
+      // The settlement has removed it, and is not committed while the part is taken again.
+      await worker.query(`BEGIN; ${inSchema(namesOf(schema), "DELETE FROM $.delivery")}`);
+      const again = store.take?.(part);
+      const waiting = "SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+      let isTaken = false;
+      void again?.then(() => (isTaken = true));
+      await until("it is taken, or waits", async () => {
+        const [row] = await ask<{ count: number }>(url, waiting);
+        return isTaken || (row?.count ?? 0) > 0;
+      });
+      await worker.query("COMMIT");
+      await again;
+      expect(await sender.count({ state: "pending" })).toBe(0);
     });
 
     it("keeps the body of what has waited for a month, and of what ended days after it was accepted", async () => {

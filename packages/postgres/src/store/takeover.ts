@@ -1,9 +1,15 @@
 import type { StoredDelivery, StoredPart } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
-import { decodeText } from "../database/text.ts";
+import { decodeText, encodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import type { Names } from "../schema/names.ts";
-import { daysOfTaken, takeEndedSql, takePendingSql, takeValues } from "../tables/take-statement.ts";
+import {
+  daysOfTaken,
+  takeEndedSql,
+  takePendingSql,
+  takeValues,
+  waitingSql,
+} from "../tables/take-statement.ts";
 import { bySource, TakenTables } from "../tables/taken-tables.ts";
 import type { Maintenance } from "./maintenance.ts";
 
@@ -51,12 +57,25 @@ export class Takeover {
       const pending = own.filter(({ state }) => state === "pending");
       const ended = own.filter(({ state }) => state !== "pending");
       for (const some of splitByBytes(ended)) await this.#store(takeEndedSql, source, some);
-      for (const some of splitByBytes(pending)) {
+      for (const some of splitByBytes(await this.#unknown(source, pending))) {
         const rows = await this.#store(takePendingSql, source, some);
         for (const { destination } of rows) stirred.add(decodeText(destination));
       }
     }
     return [...stirred];
+  }
+
+  /** Those that do not wait here. */
+  async #unknown(source: string, deliveries: readonly StoredDelivery[]): Promise<readonly StoredDelivery[]> {
+    if (deliveries.length === 0) return [];
+    const { connections, names } = this.#options;
+    const ids = deliveries.map(({ id }) => encodeText(id));
+    const rows = await connections.query<{ readonly id: string }>("work", { text: waitingSql(names) }, [
+      encodeText(source),
+      ids,
+    ]);
+    const waiting = new Set(rows.map(({ id }) => decodeText(id)));
+    return deliveries.filter(({ id }) => !waiting.has(id));
   }
 
   #store(

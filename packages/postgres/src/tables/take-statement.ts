@@ -49,8 +49,19 @@ const NEW_MESSAGE = `new_message AS (
 const TOKEN = "taken over";
 
 /**
+ * Which of some deliveries of one source wait here. It is asked before {@link takePendingSql}: that one would find neither row of a
+ * delivery whose settlement is committed while it runs, and store it again.
+ */
+export function waitingSql(names: Names): string {
+  return inSchema(
+    names,
+    "SELECT d.id FROM unnest($2::text[]) AS g (id) JOIN $.delivery AS d ON d.source = $1 AND d.id = g.id",
+  );
+}
+
+/**
  * Stores pending deliveries of one source that another store has kept, and answers the destinations of those that it did not know.
- * One that has ended meanwhile is known, too.
+ * One that has ended meanwhile is known, too. None of them waited here: see {@link waitingSql}.
  */
 export function takePendingSql(names: Names): string {
   return inSchema(
@@ -74,21 +85,31 @@ export function takePendingSql(names: Names): string {
   );
 }
 
-/** Stores ended deliveries of one source that another store has kept. */
+/**
+ * Stores ended deliveries of one source that another store has kept. One that waits here was taken while it was pending, and has ended
+ * there since then: it waits no more, unless a worker sends it now, whose outcome counts then.
+ */
 export function takeEndedSql(names: Names): string {
   return inSchema(
     names,
-    `WITH ${NEW_MESSAGE},
+    `WITH given AS (SELECT * FROM ${rowsOf(ENDED, 6)} AS d),
+    ${NEW_MESSAGE},
+    gone AS (
+      DELETE FROM $.delivery AS d USING given AS g WHERE d.source = $1 AND d.id = g.id AND d.worker IS NULL
+      RETURNING d.id, d.destination),
+    unlogged AS (DELETE FROM $.attempt AS a USING gone AS g WHERE a.source = $1 AND a.delivery = g.id),
     new_ended AS (
       INSERT INTO $.ended (source, ${IDENTITY}, log, day, state, ended_at)
-      SELECT $1, ${IDENTITY}, log, day, state, ended_at FROM ${rowsOf(ENDED, 6)} AS d
+      SELECT $1, ${IDENTITY}, log, day, state, ended_at FROM given AS g
+      WHERE NOT EXISTS (SELECT FROM $.delivery AS d WHERE d.source = $1 AND d.id = g.id) OR id IN (SELECT id FROM gone)
       ON CONFLICT DO NOTHING RETURNING destination, day, state)
-    INSERT INTO $.tally AS t (source, destination, day, writer, delivered, failed, expired)
-    SELECT $1, destination, day, $2, count(*) FILTER (WHERE state = 'delivered'), count(*) FILTER (WHERE state = 'failed'),
-      count(*) FILTER (WHERE state = 'expired')
-    FROM new_ended GROUP BY destination, day ORDER BY destination, day
-    ON CONFLICT (source, destination, day, writer) DO UPDATE SET delivered = t.delivered + excluded.delivered,
-      failed = t.failed + excluded.failed, expired = t.expired + excluded.expired`,
+    INSERT INTO $.tally AS t (source, destination, day, writer, pending, delivered, failed, expired)
+    SELECT $1, destination, day, $2, -count(*) FILTER (WHERE state = 'pending'), count(*) FILTER (WHERE state = 'delivered'),
+      count(*) FILTER (WHERE state = 'failed'), count(*) FILTER (WHERE state = 'expired')
+    FROM (SELECT destination, -1 AS day, 'pending' AS state FROM gone UNION ALL SELECT destination, day, state FROM new_ended) AS e
+    GROUP BY destination, day ORDER BY destination, day
+    ON CONFLICT (source, destination, day, writer) DO UPDATE SET pending = t.pending + excluded.pending,
+      delivered = t.delivered + excluded.delivered, failed = t.failed + excluded.failed, expired = t.expired + excluded.expired`,
   );
 }
 
