@@ -1,10 +1,11 @@
-import { createSender, moveSqliteStore, sqliteStore } from "@countersign/sender";
+import { createSender, moveSqliteStore, type Sender, sqliteStore } from "@countersign/sender";
 import type { StoredDelivery, StoredPart } from "@countersign/sender/store";
 import Database from "libsql";
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { filledFile, KEY, ODD_USER } from "./support/filled-file.ts";
+import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 /** A store that keeps what it is given. */
@@ -72,6 +73,14 @@ describe("moveSqliteStore", () => {
     expect(told.at(-1)).toEqual([3, 6, true]);
   });
 
+  it("gives traits after what waits, since a sender that syncs on the file between two moves makes them stale", async () => {
+    const { path } = await filledFile();
+    const to = taking();
+    await moveSqliteStore({ path, to });
+    const kinds = to.parts.map(({ kind }) => kind);
+    expect(kinds.indexOf("trait")).toBeGreaterThan(kinds.indexOf("deliveries"));
+  });
+
   it("leaves nothing pending in the file, so that nothing is sent twice if it is opened again", async () => {
     const { path, deliveries, open } = await filledFile();
     await moveSqliteStore({ path, to: taking() });
@@ -106,6 +115,51 @@ describe("moveSqliteStore", () => {
     expect(counts).toMatchObject({ keys: 2, pending: 0 });
     expect(pendingIn(path)).toBe(3);
     expect(await moveSqliteStore({ path, to: taking() })).toMatchObject({ pending: 3, ended: 6 });
+  });
+
+  it("takes first what the other store may have got as pending, and a sender on the file has ended since", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const answer = { status: 503 };
+    const receiver = await startReceiver(() => answer);
+    const open = (): Promise<Sender> =>
+      createSender({
+        sources: [{ name: "shop", destinations: [{ name: "crm", endpoints: [{ url: receiver.url }] }] }],
+        store: sqliteStore({ path }),
+      });
+    const before = await open();
+    const { deliveries } = await before.track({ userId: "u1", event: "Waits" });
+    await before.close();
+    const unanswered = async ({ kind }: StoredPart): Promise<void> => {
+      if (kind === "deliveries") throw new Error("Stored, and the answer did not come.");
+    };
+    await expect(moveSqliteStore({ path, to: { take: unanswered } })).rejects.toThrow("did not come");
+
+    const between = await open();
+    answer.status = 200;
+    await between.retry({ filter: {} });
+    await expect.poll(() => between.count({ state: "pending" })).toBe(0);
+    answer.status = 503;
+    await between.track({ userId: "u1", event: "Later" });
+    await between.close();
+    const states = async (): Promise<readonly string[]> => {
+      const to = taking();
+      await moveSqliteStore({ path, to });
+      return deliveriesOf(to.parts).map(({ id, state }) => `${id === deliveries[0]} ${state}`);
+    };
+    expect(await states()).toEqual(["true delivered", "false pending", "true delivered"]);
+    // Nothing is in doubt any more.
+    expect(await states()).toEqual(["true delivered"]);
+  });
+
+  it("throws what the other store or the caller throws as it is, since the file did not fail", async () => {
+    const { path } = await filledFile();
+    const error = new TypeError("The settings do not fit.");
+    const failing = (): void => {
+      throw error;
+    };
+    await expect(moveSqliteStore({ path, to: taking(), moved: failing })).rejects.toBe(error);
+    const away = new Error("away");
+    await expect(moveSqliteStore({ path, to: { take: () => Promise.reject(away) } })).rejects.toBe(away);
   });
 
   it("names the file the same each time, so that its usage is counted once", async () => {

@@ -52,6 +52,7 @@ const OPTION_NAMES: OptionNames<MoveOptions> = { path: true, to: true, moved: tr
  * @returns what it has moved
  * @throws StoreError when there is no such file, a sender has it open, or a store fails
  * @throws TypeError when an option is not valid, or the other store cannot take anything over
+ * @throws what `moved` throws
  * @example
  * ```ts
  * const sender = await createSender({ sources: "shared", store, deliver: false });
@@ -75,9 +76,20 @@ export async function moveSqliteStore(options: MoveOptions): Promise<MovedCounts
       unlock();
     }
   } catch (error) {
-    throw error instanceof TypeError ? error : storeErrorOf(error, path);
+    throw error instanceof OutsideError ? error.cause : storeErrorOf(error, path);
   } finally {
     await releaseNativeHandles();
+  }
+}
+
+/** What the other store or the caller has thrown, as the cause: it says nothing about the file. */
+class OutsideError extends Error {}
+
+async function outside(call: () => unknown): Promise<void> {
+  try {
+    await call();
+  } catch (cause) {
+    throw new OutsideError("The file did not fail.", { cause });
   }
 }
 
@@ -97,30 +109,34 @@ async function moveAll(
   assertClaimed(file, path);
   let counts: MovedCounts = { pending: 0, ended: 0, skipped: 0, keys: 0, values: 0, usage: 0 };
   for (const isUsable of [false, true]) {
-    await moved(counts, isUsable);
+    await outside(() => moved(counts, isUsable));
     for (const moving of isUsable ? historyOf(file) : needsOf(file)) {
       if (signal?.aborted === true) return counts;
-      await to.take?.(moving.part);
+      await outside(() => to.take?.(moving.part));
       moving.taken?.();
       counts = sum(counts, moving.counts);
-      await moved(counts, isUsable);
+      await outside(() => moved(counts, isUsable));
     }
   }
   return counts;
 }
 
-/** What senders depend on: a call that comes again, and what destinations know, before what waits. */
+/** What senders depend on. */
 function* needsOf(file: StoredFile): Iterable<Moving> {
   for (const part of file.keys()) yield { part, counts: { keys: part.keys.length } };
-  for (const part of file.traits()) yield { part, counts: { values: part.values.size } };
-  const usage = file.usage();
-  const calls = [...usage.values()].reduce((total, count) => total + count, 0);
-  yield { part: { kind: "usage", from: file.id(), usage }, counts: { usage: calls } };
+  // They are counted with the history.
+  for (const deliveries of file.inDoubt()) yield { part: { kind: "deliveries", deliveries }, counts: {} };
   for (const deliveries of file.pending()) {
     const ids = deliveries.map(({ id }) => id);
     const taken = (): void => file.removePending(ids);
     yield { part: { kind: "deliveries", deliveries }, counts: { pending: ids.length }, taken };
   }
+  // After what takes long: the other store keeps the values that it has, also when a sender on the file has announced newer ones
+  // between two moves.
+  for (const part of file.traits()) yield { part, counts: { values: part.values.size } };
+  const usage = file.usage();
+  const calls = [...usage.values()].reduce((total, count) => total + count, 0);
+  yield { part: { kind: "usage", from: file.id(), usage }, counts: { usage: calls } };
 }
 
 /** What people look at. */

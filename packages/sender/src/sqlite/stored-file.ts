@@ -17,6 +17,9 @@ import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 /** Rows that are read at a time: of deliveries, which have bodies, and of what is small. */
 const [FEW, MANY] = [50, 5_000];
 
+/** The first and the last delivery of the pending ones that another store takes now. */
+const IN_DOUBT = ["moving_from", "moving_to"] as const;
+
 /** The id of a body: that of the first of the deliveries that share it. An index has all of those. */
 const BODY_ID = `iif(d.is_shared = 1,
   (SELECT f.id FROM delivery AS f WHERE f.message = d.message AND f.is_shared = 1 ORDER BY f.seq LIMIT 1), d.id) AS body_id`;
@@ -115,12 +118,29 @@ export class StoredFile {
     }
   }
 
+  /**
+   * Those of which it is not known whether another store has them, as they were pending when a move was interrupted, and which have
+   * ended here since then.
+   */
+  *inDoubt(): Iterable<readonly StoredDelivery[]> {
+    const [from = 0, to = 0] = IN_DOUBT.map((key) =>
+      this.#number(`SELECT max(value) FROM meta WHERE key = '${key}'`),
+    );
+    const read = this.#db.prepare(
+      `${SELECT_STORED} WHERE +d.state <> 'pending' AND d.seq > ? AND d.seq <= ${to} ORDER BY d.seq LIMIT ${FEW}`,
+    );
+    yield* this.#deliveries(read, from - 1);
+  }
+
   /** Pending deliveries. They may be removed meanwhile. The table is read once: no index has their order, hence the plus. */
   *pending(): Iterable<readonly StoredDelivery[]> {
     const read = this.#db.prepare(
       `${SELECT_STORED} WHERE +d.state = 'pending' AND d.seq > ? ORDER BY d.seq LIMIT ${FEW}`,
     );
-    yield* this.#deliveries(read, 0);
+    yield* this.#deliveries(read, 0, (rows) => {
+      const ends = [rows[0]?.seq ?? 0, rows.at(-1)?.seq ?? 0];
+      this.#db.prepare(`REPLACE INTO meta VALUES ('${IN_DOUBT.join("', ?), ('")}', ?)`).run(ends);
+    });
   }
 
   /** Ended deliveries, the newest first. */
@@ -151,6 +171,7 @@ export class StoredFile {
            AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.message = message.seq AND is_shared = 1)`,
         )
         .run([JSON.stringify(bodies.flat())]);
+      this.#db.exec(`DELETE FROM meta WHERE key IN ('${IN_DOUBT.join("', '")}')`);
       this.#db.exec("COMMIT");
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
@@ -158,12 +179,17 @@ export class StoredFile {
     }
   }
 
-  *#deliveries(read: Database.Statement, from: number): Iterable<readonly StoredDelivery[]> {
+  *#deliveries(
+    read: Database.Statement,
+    from: number,
+    found: (rows: readonly StoredRow[]) => void = () => {},
+  ): Iterable<readonly StoredDelivery[]> {
     for (let at = from; ;) {
       const rows = read.all([at]) as StoredRow[];
       const last = rows.at(-1);
       if (last === undefined) return;
       at = last.seq;
+      found(rows);
       yield this.#withAttempts(rows);
     }
   }
