@@ -6,6 +6,7 @@ import {
   moveSqliteStore,
   type Sender,
   SettingsChangedError,
+  SettingsError,
   type SourceSettings,
   StoreError,
 } from "@countersign/sender";
@@ -24,8 +25,8 @@ export interface MoveFlags {
 /** Nothing is removed from the database meanwhile: how long its servers keep what has ended is not known here. */
 const KEEP = "36500d";
 
-/** How often the progress of the history is printed, in deliveries. */
-const HISTORY_STEP = 100_000;
+/** How often the progress is printed, in deliveries. */
+const STEP = 100_000;
 
 /** Moves everything, or as much as it can until it is told to stop. Resolves to the exit code. */
 export async function move(from: string, { store: url }: MoveFlags, terminal: Terminal): Promise<number> {
@@ -38,7 +39,10 @@ export async function move(from: string, { store: url }: MoveFlags, terminal: Te
   const store = await openSharedStore(url, KEEP, (message) => terminal.complain(printable(message)));
   const opening = createSender({ sources: "shared", store, deliver: false });
   const sender = await unlessStopped(opening, store, stop);
-  if (sender === undefined) return 1;
+  if (sender === undefined) {
+    terminal.complain("Nothing was moved. Run the same command again.");
+    return 1;
+  }
   try {
     const print = (line: string): void => terminal.print(printable(line));
     print(`Moves       ${from} to ${placeOf(url)}`);
@@ -68,9 +72,15 @@ function placeOfData(path: string, from: string): Place {
 }
 
 /** Adds the sources of a data directory to the settings in the database, which are those of its servers. */
-async function addSources(sender: Sender, { data, print }: MoveParts): Promise<void> {
+async function addSources(sender: Sender, { data, from, print }: MoveParts): Promise<void> {
   const saved = data === undefined ? [] : savedSources(data);
-  const added = await putMissing(sender, saved);
+  const added = await putMissing(sender, saved).catch((error: unknown) => {
+    if (!(error instanceof SettingsError)) throw error;
+    const problems = error.issues.map(({ where, path, problem }) => `${where}: ${path} ${problem}`);
+    throw new UsageError(
+      `The sources of ${from} do not fit those of the database. ${problems.join(" ")} Nothing was moved. Start the old server again and change the source there, or change that of the database, and move then.`,
+    );
+  });
   if (added.length > 0) print(`Sources     ${namesOf(added)}`);
   const left = saved.filter((source) => !added.includes(source));
   if (left.length > 0) print(`Sources     ${namesOf(left)}, which the database has already`);
@@ -108,16 +118,19 @@ interface MoveParts extends Place {
 
 async function moveAll(sender: Sender, to: Pick<DeliveryStore, "take">, parts: MoveParts): Promise<void> {
   const { file: path, from, print, signal } = parts;
-  let [hasSources, isTold, nextStep] = [false, false, HISTORY_STEP];
+  let [hasSources, isTold] = [false, false];
+  const pending = steps((count) => print(`Pending     ${numberOf(count, "delivery", "deliveries")} so far`));
+  const history = steps((count) =>
+    print(`History     ${numberOf(count, "ended delivery", "ended deliveries")} so far`),
+  );
   const moved = async (counts: MovedCounts, isUsable: boolean): Promise<void> => {
     // Not before the file is open: a server that runs may add some more.
     if (!hasSources) await addSources(sender, parts);
     hasSources = true;
     if (isUsable && !isTold) for (const line of needsLines(counts)) print(line);
     isTold ||= isUsable;
-    if (counts.ended < nextStep) return;
-    nextStep += HISTORY_STEP;
-    print(`History     ${numberOf(counts.ended, "ended delivery", "ended deliveries")} so far`);
+    if (!isUsable) pending(counts.pending);
+    history(counts.ended);
   };
   const { ended, skipped } = await moveSqliteStore({ path, to, moved, signal }).catch((error: unknown) => {
     throw inWordsOfTheCommand(error, from);
@@ -127,6 +140,16 @@ async function moveAll(sender: Sender, to: Pick<DeliveryStore, "take">, parts: M
     `History     ${numberOf(ended, "ended delivery", "ended deliveries")}, ${numberOf(skipped, "skipped call", "skipped calls")}`,
   );
   print(`Stays       ${from} keeps all but the pending deliveries; rejected messages are only there`);
+}
+
+/** Calls `print` when a count has become larger by a step. */
+function steps(print: (count: number) => void): (count: number) => void {
+  let next = STEP;
+  return (count) => {
+    if (count < next) return;
+    next += STEP;
+    print(count);
+  };
 }
 
 function needsLines({ keys, values, usage, pending }: MovedCounts): readonly string[] {

@@ -150,6 +150,32 @@ describe.skipIf(database === undefined)(
         .toMatchObject({ pending: 0, delivered: 1 });
     }, 60_000);
 
+    it("says which source of the directory does not fit those of the database, and moves nothing", async () => {
+      const store = await newDatabase("conflict");
+      const to = ["--to", "http://127.0.0.1:9/", "--secret", "dev"];
+      const addSource = (server: string, name: string): Promise<unknown> =>
+        send(`${server}/api/sources/${name}`, { method: "PUT", body: { writeKey: "one-key" } });
+      const data = join(temporaryDirectory(), "data");
+      const old = await startServe([...to, "--data", data]);
+      await addSource(old.url, "shop");
+      await send(`${old.url}/v1/track`, {
+        method: "POST",
+        body: { writeKey: "any", userId: "u1", event: "A" },
+      });
+      old.process.kill("SIGTERM");
+      await old.ended;
+      const server = await startServe([...to, "--store", store]);
+      await addSource(server.url, "store");
+      const { code, stderr } = await runCommand(["move", data, "--store", store]);
+      expect(stderr).toMatch(
+        /^countersign: The sources of \S+ do not fit those of the database\. source "shop": /u,
+      );
+      expect(stderr).toContain("is also the write key of another source. Nothing was moved.");
+      expect(code).toBe(2);
+      expect((await countsOf(server.url))["pending"]).toBe(0);
+      await expect(ask(store, "SELECT key FROM countersign.seen")).resolves.toEqual([]);
+    }, 60_000);
+
     it("moves the file of a sqliteStore, and stops between two parts when it is told to", async () => {
       const store = await newDatabase("stopped");
       const data = join(temporaryDirectory(), "data");
