@@ -50,6 +50,13 @@ export async function move(from: string, { store: url }: MoveFlags, terminal: Te
     if (!abort.signal.aborted) return 0;
     terminal.complain("Not everything was moved. Run the same command again, which continues.");
     return 1;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    terminal.complain(printable(error.message));
+    terminal.complain(
+      "Not everything was moved. When this is corrected, run the same command again, which continues.",
+    );
+    return 1;
   } finally {
     await sender.close();
   }

@@ -176,7 +176,7 @@ describe.skipIf(database === undefined)(
       await expect(ask(store, "SELECT key FROM countersign.seen")).resolves.toEqual([]);
     }, 60_000);
 
-    it("moves the file of a sqliteStore, and stops between two parts when it is told to", async () => {
+    it("moves the file of a sqliteStore, stops between two parts when it is told to, and says how to continue, also when the database fails", async () => {
       const store = await newDatabase("stopped");
       const data = join(temporaryDirectory(), "data");
       const old = await startServe(["--to", "http://127.0.0.1:9/", "--data", data]);
@@ -193,6 +193,16 @@ describe.skipIf(database === undefined)(
       stopped.process.kill("SIGTERM");
       expect(await stopped.ended).toBe(1);
       expect(stopped.stderr()).toContain("Run the same command again, which continues.");
+
+      // The database refuses what comes.
+      await ask(
+        store,
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no room''; END'; CREATE TRIGGER refuse BEFORE INSERT ON countersign.delivery EXECUTE FUNCTION refuse()",
+      );
+      const failed = await runCommand(["move", file, "--store", store]);
+      expect(failed.stderr).toMatch(/no room.*\n.*run the same command again, which continues\.\n$/u);
+      expect(failed.code).toBe(1);
+      await ask(store, "DROP TRIGGER refuse ON countersign.delivery");
       const { code } = await runCommand(["move", file, "--store", store]);
       expect(code).toBe(0);
       const counted = await ask(store, "SELECT count(*)::int AS count FROM countersign.delivery");
