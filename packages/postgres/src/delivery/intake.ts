@@ -4,6 +4,7 @@ import {
   acceptParts,
   splitAcceptance,
   StoreError,
+  type TraitChanges,
 } from "@countersign/sender/store";
 import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
 import { dayOf } from "../schema/names.ts";
@@ -30,8 +31,8 @@ export class Intake {
   }
 
   accept(acceptance: Acceptance): Promise<Accepted> {
-    if (acceptance.traits !== undefined) return this.#acceptWithTraits(acceptance);
-    const { calls } = acceptance;
+    const { calls, traits } = acceptance;
+    if (traits !== undefined) return this.#acceptWithTraits(acceptance, traits);
     const [first] = calls;
     if (first === undefined) return Promise.resolve({ repeats: [] });
     if (calls.every(({ source }) => source === first.source))
@@ -51,18 +52,16 @@ export class Intake {
     return { repeats };
   }
 
-  async #acceptWithTraits(acceptance: Acceptance): Promise<Accepted> {
-    const { traits, ...rest } = acceptance;
-    if (traits === undefined) return this.accept(rest);
+  async #acceptWithTraits(acceptance: Acceptance, traits: TraitChanges): Promise<Accepted> {
     const { connections, names, partitions, membership, stirred } = this.#options;
-    const days = new Set(rest.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
+    const days = new Set(acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
     const { id: worker, epoch } = membership();
     const nothing = { ownRepeats: new Set<number>(), claims: new Set<string>() };
     const sql = acceptSql(names);
     const store = (): Promise<void> =>
       connections.transaction("work", async (run) => {
         await changeTrait(run, names, traits);
-        for (const { acceptance: part } of splitBySize(rest)) {
+        for (const { acceptance: part } of splitBySize(acceptance)) {
           const entry = { acceptance: part, ...nothing };
           await run(sql, acceptValues(traits.source, [entry], { worker, epoch, claim: 0 }, undefined));
         }
@@ -72,7 +71,7 @@ export class Intake {
     } catch (error) {
       throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);
     }
-    const destinations = new Set(rest.deliveries.map(({ destination }) => destination));
+    const destinations = new Set(acceptance.deliveries.map(({ destination }) => destination));
     stirred([...destinations]);
     return { repeats: [] };
   }
