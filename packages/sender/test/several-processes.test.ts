@@ -296,6 +296,40 @@ describe("settings that processes share", () => {
     expect([await hoursOf(second), await hoursOf(first)]).toEqual([3, 3]);
   });
 
+  it("keep the retry policy when an older version changes them, which knows of none, until it is withdrawn", async () => {
+    const shared = sharedSettings();
+    const clock = virtualClock();
+    const retry = { firstDelayMs: 60_000, maxDelayMs: 60_000, minJitter: 1 };
+    const open = (options: object): Promise<TestSender> =>
+      openSender({ sources: "shared", store: withShared(shared), clock, ...options });
+    const delayOf = async (sender: TestSender): Promise<number> => {
+      const waits = new Promise<number>((resolve) =>
+        sender.once("retrying", ({ delayMs }) => resolve(delayMs)),
+      );
+      await sender.track({ userId: "u1", event: "A" });
+      return waits;
+    };
+    const first = await open({ ...settingsTo(ENDPOINT_URL), retry });
+    const worker = await open({});
+    const others = settingsTo("http://127.0.0.1:10/");
+    await shared.put(1, JSON.stringify({ ...others, given: ["source-0"] }));
+    for (const sender of [first, worker]) {
+      await vi.waitFor(() => expect(sender.settings).toEqual(others));
+      expect(await delayOf(sender)).toBe(60_000);
+    }
+    await first.update(settingsTo(ENDPOINT_URL));
+    expect(await delayOf(await open({}))).toBe(60_000);
+
+    const withdraws = await open(settingsTo(ENDPOINT_URL));
+    expect(await delayOf(withdraws)).toBeLessThanOrEqual(5_000);
+    await vi.waitFor(async () => expect(await delayOf(worker)).toBeLessThanOrEqual(5_000));
+    expect(await delayOf(await open({}))).toBeLessThanOrEqual(5_000);
+    // Another one that has none changes nothing.
+    const puts = shared.puts.length;
+    await open(settingsTo(ENDPOINT_URL));
+    expect(shared.puts).toHaveLength(puts);
+  });
+
   it("change everywhere with update(), and not with the same settings again", async () => {
     const shared = sharedSettings();
     const [first, second] = await Promise.all([

@@ -11,7 +11,8 @@ type Apply = (settings: SenderSettings, sources: readonly Source[]) => void;
 
 /**
  * What processes share: the settings, which sources a process was started with, so that they are managed there, and when that one has
- * deliveries tried again: it need not be one that delivers.
+ * deliveries tried again: it need not be one that delivers. Without `retry`, nobody was given a policy yet, or an older version
+ * wrote this, which knows of none: the one that is known stays. A policy that is withdrawn is `{}`.
  */
 interface Shared extends SenderSettings {
   readonly given: readonly string[];
@@ -74,7 +75,8 @@ export class SettingsKeeper {
         this.#follow(before.retry);
         return { sources: before.sources };
       }
-      const next = { ...startedWith(given, before), ...(this.#own && { retry: this.#own }) };
+      const retry = this.#own ?? (before.retry && {});
+      const next = { ...startedWith(given, before), ...(retry && { retry }) };
       const text = JSON.stringify(next);
       try {
         if (current?.text !== text) this.#version = await shared.put(this.#version, text);
@@ -83,7 +85,7 @@ export class SettingsKeeper {
         continue;
       }
       this.#given = next.given;
-      this.#retry = this.#own;
+      this.#retry = retry;
       warnOfReplaced(before, next);
       return { sources: next.sources };
     }
@@ -149,7 +151,7 @@ export class SettingsKeeper {
   async #read(): Promise<void> {
     const current = await this.#shared?.get();
     if (current === undefined || current.version <= this.#version) return;
-    const { given, retry, ...settings } = sharedOf(current.text);
+    const { given, retry = this.#retry, ...settings } = sharedOf(current.text);
     const sources = parseSettings(settings);
     this.#follow(retry);
     this.#version = current.version;
@@ -192,7 +194,7 @@ function warnOfReplaced(before: Shared, { sources, retry }: Shared): void {
   const changed = namesOf((name, text) => next.has(name) && next.get(name) !== text);
   const isFirst = before.sources.length === 0;
   const policy =
-    isFirst || JSON.stringify(before.retry) === JSON.stringify(retry)
+    isFirst || JSON.stringify(before.retry ?? {}) === JSON.stringify(retry ?? {})
       ? ""
       : "changed when deliveries are tried again";
   if (removed + changed + policy === "") return;
@@ -200,7 +202,7 @@ function warnOfReplaced(before: Shared, { sources, retry }: Shared): void {
     (part) => part !== "",
   );
   process.emitWarning(
-    `The settings of this sender take precedence over those in the store: ${parts.join(", and ")}. Start all processes with the same sources.`,
+    `The settings of this sender take precedence over those in the store: ${parts.join(", and ")}. Start all processes with the same sources and the same retry policy.`,
     { code: "COUNTERSIGN_SETTINGS_REPLACED" },
   );
 }
