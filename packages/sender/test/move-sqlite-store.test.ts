@@ -100,10 +100,16 @@ describe("moveSqliteStore", () => {
 
   it("keeps what the other store has not taken, and continues when it is called again", async () => {
     const { path } = await filledFile();
+    const away = new Error("The other store is away.");
     const failing = async ({ kind }: StoredPart): Promise<void> => {
-      if (kind === "deliveries") throw new Error("The other store is away.");
+      if (kind === "deliveries") throw away;
     };
-    await expect(moveSqliteStore({ path, to: { take: failing } })).rejects.toThrow("is away");
+    // As it is: it says nothing about the file.
+    await expect(moveSqliteStore({ path, to: { take: failing } })).rejects.toBe(away);
+    const moved = (): never => {
+      throw away;
+    };
+    await expect(moveSqliteStore({ path, to: taking(), moved })).rejects.toBe(away);
     expect(pendingIn(path)).toBe(3);
     const abort = new AbortController();
     const counts = await moveSqliteStore({

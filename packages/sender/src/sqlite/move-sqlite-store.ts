@@ -50,9 +50,9 @@ const OPTION_NAMES: OptionNames<MoveOptions> = { path: true, to: true, moved: tr
  * interrupted continues when it is called again.
  *
  * @returns what it has moved
- * @throws StoreError when there is no such file, a sender has it open, or a store fails
+ * @throws StoreError when there is no such file, a sender has it open, or it cannot be read or written
+ * @throws what the other store or `moved` throws
  * @throws TypeError when an option is not valid, or the other store cannot take anything over
- * @throws what `moved` throws
  * @example
  * ```ts
  * const sender = await createSender({ sources: "shared", store, deliver: false });
