@@ -7,7 +7,7 @@ import {
   systemClock,
 } from "@countersign/protocol";
 import { randomBytes } from "node:crypto";
-import { parseRetryPolicy, type RetryPolicy } from "./delivery/retry-policy.ts";
+import { parseRetryPolicy } from "./delivery/retry-policy.ts";
 import { CallIntake } from "./engine/call-intake.ts";
 import { Engine } from "./engine/engine.ts";
 import { EventHub } from "./engine/event-hub.ts";
@@ -91,7 +91,6 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const waiters = new Waiters(store, clock);
   const failed = (error: Error): void => events.emit("storeError", { error });
   const keeper = new SettingsKeeper(store.settings, failed, options.retry);
-  const policy = (): RetryPolicy => keeper.policy;
   const storeWatch = new StoreWatch(events);
   const { generation } = await store.open({
     clock,
@@ -115,8 +114,8 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const transport = instrumented(openTransport(what, options), options.instrument);
   const minutes = new MinuteCounts(clock);
   const recorder = new EndpointRecorder(timeoutMs, options.failingAfter ?? FAILING_AFTER, minutes, events);
-  const parts = { store, clock, transport, policy, timeoutMs, random, events, recorder, minutes, delivers };
-  const all = { ...parts, engine: new Engine(parts), intake, waiters, keeper, storeWatch };
+  const parts = { store, clock, transport, keeper, timeoutMs, random, events, recorder, minutes, delivers };
+  const all = { ...parts, engine: new Engine(parts), intake, waiters, storeWatch };
   try {
     return new Forwarder(all, settings);
   } catch (error) {

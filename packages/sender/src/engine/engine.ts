@@ -28,8 +28,8 @@ export interface EngineParts {
   readonly store: DeliveryStore;
   readonly clock: Clock;
   readonly transport: Transport;
-  /** When to try again, as it is now. */
-  readonly policy: () => RetryPolicy;
+  /** Knows when to try again, as it is now. */
+  readonly keeper: { readonly policy: RetryPolicy };
   /** Whether due deliveries are sent; else they are left to other processes. */
   readonly delivers: boolean;
   /** How long an endpoint may take to respond, in milliseconds. */
@@ -101,8 +101,8 @@ export class Engine implements DeliveryHandler {
 
   /** One round: every endpoint that has not rejected the message, at the same time. */
   async deliver(due: DueDelivery, signal: AbortSignal): Promise<Settlement> {
-    const { clock, random, transport } = this.#parts;
-    const policy = this.#parts.policy();
+    const { clock, random, transport, keeper } = this.#parts;
+    const { policy } = keeper;
     const destination = this.#destinations.get(due.delivery.destination);
     // Its settings changed after it was claimed, or another process has it by now. It waits.
     const isStopped = signal.aborted || this.#giveUp.signal.aborted;
