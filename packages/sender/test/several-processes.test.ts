@@ -330,6 +330,35 @@ describe("settings that processes share", () => {
     expect(shared.puts).toHaveLength(puts);
   });
 
+  it.each([
+    ["the sources", settingsTo("http://127.0.0.1:10/")],
+    ["a policy alone", {}],
+  ])(
+    "do not take its policy from a process that is given %s, if the store tells of them early",
+    async (_, given) => {
+      const shared = sharedSettings();
+      const clock = virtualClock();
+      const every = (ms: number) => ({ retry: { firstDelayMs: ms, maxDelayMs: ms, minJitter: 1 } });
+      await openSender({ ...settingsTo(ENDPOINT_URL), ...every(60_000), store: withShared(shared), clock });
+      const store = changedStore(sqliteStore(), (opened) => ({
+        settings: shared,
+        open: async (context) => {
+          const result = await opened.open(context);
+          context.missed();
+          // What was told has been read by then.
+          await new Promise((resolve) => setImmediate(resolve));
+          return result;
+        },
+      }));
+      const sender = await openSender({ sources: "shared", ...given, ...every(120_000), store, clock });
+      const waits = new Promise<number>((resolve) =>
+        sender.once("retrying", ({ delayMs }) => resolve(delayMs)),
+      );
+      await sender.track({ userId: "u1", event: "A" });
+      expect(await waits).toBe(120_000);
+    },
+  );
+
   it("change everywhere with update(), and not with the same settings again", async () => {
     const shared = sharedSettings();
     const [first, second] = await Promise.all([

@@ -24,7 +24,7 @@ export class SettingsKeeper {
   readonly #shared: SharedSettings | undefined;
   readonly #failed: (error: Error) => void;
   readonly #own: Partial<RetryPolicy> | undefined;
-  #followed: Apply = () => {};
+  #followed: Apply | undefined;
   #version = 0;
   #given: readonly string[] = [];
   #retry: Partial<RetryPolicy> | undefined;
@@ -150,7 +150,8 @@ export class SettingsKeeper {
 
   async #read(): Promise<void> {
     const current = await this.#shared?.get();
-    if (current === undefined || current.version <= this.#version) return;
+    // Before it follows, `start()` decides what is in force, whatever a store that is being opened has told.
+    if (this.#followed === undefined || current === undefined || current.version <= this.#version) return;
     const { given, retry = this.#retry, ...settings } = sharedOf(current.text);
     const sources = parseSettings(settings);
     this.#follow(retry);
