@@ -272,7 +272,8 @@ export interface Sender {
   readonly settings: SenderSettings;
   /**
    * The version of the settings that apply now, the same in every process that shares the store: it grows by one with each
-   * change. Undefined where one process owns the store, and after `configure()`, which is for this process alone.
+   * change. Undefined where one process owns the store, and after `configure()`, which is for this process alone, until shared
+   * settings apply again.
    */
   readonly settingsVersion: number | undefined;
   /**
