@@ -282,6 +282,8 @@ describe("settings that processes share", () => {
     await vi.waitFor(() => expect(worker.settings).toEqual(first.settings));
     await vi.waitFor(() => expect(own.settings).toEqual(first.settings));
     expect([await hoursOf(first), await hoursOf(worker), await hoursOf(own)]).toEqual([2, 2, 7]);
+    const windows = [first, worker, own].map(({ retryPolicy }) => retryPolicy.windowMs / 3_600_000);
+    expect(windows).toEqual([200, 200, 700]);
     expect(await hoursOf(await open({}))).toBe(2);
 
     // A change of the sources leaves it alone, whoever makes it.

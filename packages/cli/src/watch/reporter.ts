@@ -25,8 +25,8 @@ export interface ReporterOptions {
   readonly columns: () => number | undefined;
   /** What is known of the destination that a delivery goes to. */
   readonly contextOf: (destination: string) => LineContext;
-  /** How long a delivery is tried, in milliseconds. */
-  readonly retryWindowMs: number;
+  /** How long a delivery is tried, in milliseconds, asked whenever it is told: another process on the store may change it. */
+  readonly retryWindowMs: () => number;
   /** Prints failures only. */
   readonly onlyFailures?: boolean;
   /** Prints only forgeries that were accepted. */
@@ -95,7 +95,7 @@ export class Reporter {
         else this.#hold(event);
         return;
       case "retrying": {
-        const until = new Date(Date.parse(event.delivery.acceptedAt) + this.#options.retryWindowMs);
+        const until = new Date(Date.parse(event.delivery.acceptedAt) + this.#options.retryWindowMs());
         this.#attempts(this.#released(event.delivery), {
           kind: "again",
           delayMs: event.delayMs,
@@ -159,7 +159,7 @@ export class Reporter {
     if (!failed) return;
     const answer = this.#rate.isOver && !isForgery(attempt.fault) ? undefined : answerOf(attempt, context);
     if (answer !== undefined) this.#line([{ text: INDENT + JSON.stringify(answer), tone: "dim" }]);
-    const { retryWindowMs } = this.#options;
+    const retryWindowMs = this.#options.retryWindowMs();
     this.#advise(adviceOf(attempt, { ...context, retryWindowMs }, next));
   }
 

@@ -51,7 +51,7 @@ export async function watchServer(
   terminal: Terminal,
 ): Promise<Watch> {
   const { colors, stdout } = terminal;
-  const { budgetMs, retryWindowMs } = await limitsOf(server);
+  const budgetMs = await budgetOf(server);
   const contexts = new DestinationContexts(server, budgetMs);
   const sums = new SumsOfEvents();
   const columns = (): number | undefined => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : undefined);
@@ -66,7 +66,7 @@ export async function watchServer(
         colors,
         columns,
         contextOf: (destination) => contexts.of(destination),
-        retryWindowMs,
+        retryWindowMs: () => server.sender.retryPolicy.windowMs,
         onlyFailures,
         quiet,
         shared,
@@ -124,12 +124,7 @@ async function pendingOf({ sender }: CountersignServer): Promise<number> {
   return destinations.reduce((sum, { pending }) => sum + pending, 0);
 }
 
-interface Limits {
-  readonly budgetMs: number;
-  readonly retryWindowMs: number;
-}
-
-async function limitsOf(server: CountersignServer): Promise<Limits> {
+async function budgetOf(server: CountersignServer): Promise<number> {
   const { body } = await server.control("GET", "/status");
-  return body as Limits;
+  return (body as { readonly budgetMs: number }).budgetMs;
 }

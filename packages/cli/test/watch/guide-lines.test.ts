@@ -48,7 +48,7 @@ it("the lines that docs/cli.md shows of a longer session are those that such a s
     colors: createColors(false),
     columns: () => undefined,
     contextOf: () => ({ several: false, budgetMs: 5_000 }),
-    retryWindowMs: 4 * 3_600_000,
+    retryWindowMs: () => 4 * 3_600_000,
   });
   const report = (...events: readonly LiveEvent[]): void => events.forEach((event) => reporter.report(event));
   const ordered = deliveryOf("51c0", "Ordered", "17:24:02");

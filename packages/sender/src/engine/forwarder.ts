@@ -12,6 +12,7 @@ import {
 } from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
+import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import { keptSettings } from "../settings/kept-settings.ts";
 import { shownMasked } from "../settings/mask-settings.ts";
 import type { SkippedFilter } from "../delivery/skipped-call.ts";
@@ -211,6 +212,10 @@ export class Forwarder implements Sender {
 
   get settingsVersion(): number | undefined {
     return this.#isLocal ? undefined : this.#parts.keeper.version;
+  }
+
+  get retryPolicy(): RetryPolicy {
+    return this.#parts.policy();
   }
 
   get storeState(): StoreState {

@@ -10,6 +10,7 @@ import type {
 } from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
+import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import type { StoreState } from "../store/delivery-store.ts";
 import type { SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
@@ -276,6 +277,16 @@ export interface Sender {
    * settings apply again.
    */
   readonly settingsVersion: number | undefined;
+  /**
+   * When failed deliveries are tried again, as it is in force now. Processes that share a store share it, so it may have come from
+   * another one.
+   *
+   * @example
+   * ```ts
+   * const hours = sender.retryPolicy.windowMs / 3_600_000;
+   * ```
+   */
+  readonly retryPolicy: RetryPolicy;
   /**
    * Replaces the settings of this process; the next attempt of each delivery follows them. Deliveries to a destination that
    * is disabled or removed wait until it comes back.

@@ -44,7 +44,7 @@ export interface ServerInfo {
   readonly kept: "disk" | "memory" | "shared";
   /** How long an endpoint may take to respond, in milliseconds. */
   readonly budgetMs: number;
-  /** How long after its acceptance a delivery is tried, in milliseconds. */
+  /** How long after its acceptance a delivery is tried, in milliseconds: the policy in force, which processes on one store share. */
   readonly retryWindowMs: number;
   readonly recording: boolean;
   readonly blocksPrivateNetworks: boolean;

@@ -1,5 +1,5 @@
 import type { Clock, VirtualClock } from "@countersign/protocol";
-import { DEFAULT_RETRY_POLICY, type Sender } from "@countersign/sender";
+import type { Sender } from "@countersign/sender";
 import type { FaultyTransport } from "@countersign/sender/faults";
 import type { ApiContext, ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../jobs/certifications.ts";
@@ -65,13 +65,14 @@ export function createContext(
     room,
     certifications: new Certifications((event) => events.tell(event)),
     resends: new ResendJobs(sender, now, (job) => events.tell({ event: "resend", job })),
-    info: infoOf(options, now()),
+    info: infoOf(options, sender, now()),
     now,
   };
 }
 
 function infoOf(
-  { data, store, deliver = true, record, retry, blockPrivateNetworks = false }: ServerOptions,
+  { data, store, deliver = true, record, blockPrivateNetworks = false }: ServerOptions,
+  sender: Sender,
   now: number,
 ): ServerInfo {
   return {
@@ -80,7 +81,9 @@ function infoOf(
     delivers: deliver,
     kept: store !== undefined ? "shared" : data === undefined ? "memory" : "disk",
     budgetMs: ATTEMPT_TIMEOUT_MS,
-    retryWindowMs: retry?.windowMs ?? DEFAULT_RETRY_POLICY.windowMs,
+    get retryWindowMs() {
+      return sender.retryPolicy.windowMs;
+    },
     recording: record !== undefined,
     blocksPrivateNetworks: blockPrivateNetworks,
   };

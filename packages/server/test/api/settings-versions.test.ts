@@ -20,6 +20,18 @@ async function etag(): Promise<string> {
   return String((await call("GET", "/sources")).headers.etag);
 }
 
+it("the status tells the retry policy in force, which another server on the store has put in place of this one's", async () => {
+  const store = storedSettings();
+  const open = async (hours: number): Promise<CountersignServer> =>
+    closing(await createServer({ to: URL, port: 0, store: store(), retry: { windowMs: hours * 3_600_000 } }));
+  server = await open(2);
+  const told = async (): Promise<unknown> =>
+    ((await call("GET", "/status")).json() as { retryWindowMs: number }).retryWindowMs / 3_600_000;
+  expect(await told()).toBe(2);
+  await open(3);
+  await expect.poll(told).toBe(3);
+});
+
 describe("settings", () => {
   it("have an ETag that changes with them, and with nothing else", async () => {
     const first = await etag();
