@@ -215,7 +215,7 @@ export class Forwarder implements Sender {
   }
 
   get retryPolicy(): RetryPolicy {
-    return this.#parts.policy();
+    return this.#parts.keeper.policy;
   }
 
   get storeState(): StoreState {
