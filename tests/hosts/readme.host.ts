@@ -107,8 +107,8 @@ describe("packages/cli/README.md", () => {
     const commands = [...text.matchAll(/^\| `(countersign [^`]+)` /gm)].map(([, command = ""]) => command);
     expect(commands.length).toBeGreaterThan(8);
     for (const command of commands) {
-      // serve runs already, listen needs somebody who sends, and work a database: docs/cli.md has them.
-      if (/^countersign (?:serve|listen|work)\b/.test(command)) continue;
+      // serve runs already, listen needs somebody who sends, and work and move a database: docs/cli.md has them.
+      if (/^countersign (?:serve|listen|work|move)\b/.test(command)) continue;
       const server = `http://127.0.0.1:${servedPort}`;
       const line = command
         .replace("--server URL", `--server ${server}`)

@@ -23,18 +23,19 @@ export function Banners(): JSX.Element {
     <div class="banners">
       {stats.value?.forgeries.map(({ fault, status, delivery, ...endpoint }) => (
         <Banner
-          key={nameOf(endpoint)}
+          key={nameOf(endpoint) + fault}
           tone="loud"
           title="Accepted a forgery"
           links={
             <>
-              <a href={hrefOf("deliveries", { id: delivery })}>See it</a>
+              {delivery && <a href={hrefOf("deliveries", { id: delivery })}>See it</a>}
               {certify && <a href={hrefOf("certify", { receiver: nameOf(endpoint) })}>Certify it</a>}
             </>
           }
         >
           {endpoint.url} answered {status} to a forged message ({wordsOf(fault)}). Anyone who knows this URL
-          can send it messages. To prove a correction, certify it, or resend this with the same fault.
+          can send it messages. To prove a correction, certify it
+          {delivery && ", or resend this with the same fault"}.
         </Banner>
       ))}
       {state !== "up" && (

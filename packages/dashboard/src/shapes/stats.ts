@@ -13,7 +13,8 @@ export interface Stats {
 interface Forgery {
   readonly destination: string;
   readonly url: string;
-  readonly delivery: string;
+  /** Without one, an audit forged the message. */
+  readonly delivery?: string;
   readonly fault: string;
   readonly status: number;
 }

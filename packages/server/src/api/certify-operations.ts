@@ -1,5 +1,6 @@
 import { audits, type Language } from "@countersign/certify";
-import type { CertificationRequest } from "../jobs/certifications.ts";
+import type { CertificationListener, CertificationRequest } from "../jobs/certifications.ts";
+import { iso } from "../shapes/times.ts";
 import { destinationFor } from "./lookups.ts";
 import { assertWithout, found, Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
@@ -42,7 +43,7 @@ export const certifyOperations: readonly Operation[] = [
       422: "Something is missing, such as the secret, or is given besides a `destination`, which has its own; or an audit does not exist.",
     },
     handle(context, { body }) {
-      const { certifications, forgeries, info } = context;
+      const { certifications, info } = context;
       if (info.blocksPrivateNetworks) {
         throw new Problem(
           409,
@@ -53,11 +54,7 @@ export const certifyOperations: readonly Operation[] = [
       const request = requestOf(context, given);
       const { running } = certifications;
       if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
-      const { destination, secret, only } = given;
-      const { url } = request;
-      // All audits, with the secret that the destination signs with: what passes them refuses forgeries.
-      const proves = destination !== undefined && secret === undefined && only === undefined;
-      return certifications.start(request, () => proves && forgeries.refused({ destination, url }));
+      return certifications.start(request, forgeryListener(context, given, request));
     },
   },
   {
@@ -79,6 +76,27 @@ export const certifyOperations: readonly Operation[] = [
     handle: ({ certifications }, { params }) => found(certifications.cancel(params["id"] ?? ""), NOT_FOUND),
   },
 ];
+
+/** What audits show about forgeries, if they are of a destination and use the secret that it signs with. */
+function forgeryListener(
+  { forgeries, now }: ApiContext,
+  { destination, secret, only }: CertifyBody,
+  { url }: CertificationRequest,
+): CertificationListener {
+  if (destination === undefined || secret !== undefined) return {};
+  return {
+    onForgery: ({ id, failure }) =>
+      forgeries.accepted({
+        destination,
+        url,
+        fault: id,
+        status: Number.parseInt(failure.received, 10),
+        at: iso(now()),
+      }),
+    // Some audits alone do not show that the others pass.
+    ...(only === undefined && { onPassed: () => forgeries.passed({ destination, url }) }),
+  };
+}
 
 function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest {
   const { destination: key, endpoint: endpointUrl, only, language } = body;

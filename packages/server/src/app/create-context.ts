@@ -47,8 +47,8 @@ export function createContext(
   const forgeries = new ForgeryList({
     sender,
     ledger,
-    onChange: ({ destination, url }, accepted) =>
-      events.tell({ event: "forgery", destination, endpoint: url, accepted }),
+    onChange: ({ destination, url, fault }, accepted) =>
+      events.tell({ event: "forgery", destination, endpoint: url, fault, accepted }),
     onError,
   });
   return {

@@ -7,6 +7,7 @@ import { checked, checkReach } from "./check-server-options.ts";
 import { createGuard } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { listen } from "./listen.ts";
+import { ATTEMPT_TIMEOUT_MS } from "./open-sender.ts";
 import { readiness, type Readiness } from "../live/readiness.ts";
 import { DEFAULT_HOST } from "./server-options.ts";
 
@@ -70,7 +71,10 @@ export async function createHealthServer(options: HealthServerOptions): Promise<
     url,
     watch(sender) {
       const room = new StoreRoom(sender, () => {});
-      metrics = createMetrics({ sender, room, delivers: true, now: Date.now }, { withProcess: true });
+      metrics = createMetrics(
+        { sender, room, delivers: true, budgetMs: ATTEMPT_TIMEOUT_MS, now: Date.now },
+        { withProcess: true },
+      );
       state = () => readiness({ sender, room, delivers: true });
     },
     close: () => app.close(),

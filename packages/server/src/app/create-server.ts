@@ -60,10 +60,8 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
     undo.unshift(() => ledger.close());
     const context = createContext(options, clock, { sender, transport, ledger, book });
     const { allowHosts, tls, maxConnections = DEFAULT_MAX_CONNECTIONS, processMetrics = false } = options;
-    const metrics = createMetrics(
-      { ...context, delivers: context.info.delivers },
-      { withProcess: processMetrics },
-    );
+    const { delivers, budgetMs } = context.info;
+    const metrics = createMetrics({ ...context, delivers, budgetMs }, { withProcess: processMetrics });
     const anyKey = options.to !== undefined && options.writeKey === undefined;
     const app = createApp({ context, metrics, anyKey, maxConnections, tls, token, allowHosts, onError });
     undo.unshift(() => app.close());

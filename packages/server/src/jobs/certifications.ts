@@ -1,4 +1,11 @@
-import { audits, certify, type AuditResult, type CertifyOptions, type Tally } from "@countersign/certify";
+import {
+  audits,
+  certify,
+  isAcceptedForgery,
+  type AuditResult,
+  type CertifyOptions,
+  type Tally,
+} from "@countersign/certify";
 import { messageOf } from "@countersign/protocol";
 import { assertCallable } from "@countersign/sender";
 import { Jobs, type Job, type JobJson } from "./jobs.ts";
@@ -25,6 +32,17 @@ export type CertificationRequest = Pick<CertifyOptions, "secret" | "headers" | "
   readonly url: string;
 };
 
+/** Is told of what audits show about forgeries. */
+export interface CertificationListener {
+  /** The receiver has accepted a forged message. */
+  readonly onForgery?: (result: FailedAudit) => void;
+  /** Every MUST is met. */
+  readonly onPassed?: () => void;
+}
+
+/** The result of an audit that failed. */
+type FailedAudit = Extract<AuditResult, { readonly outcome: "failed" }>;
+
 const NO_TALLY: Tally = { passed: 0, failed: 0, skipped: 0 };
 
 /** The audits that were started through the control API. */
@@ -41,10 +59,8 @@ export class Certifications extends Jobs<CertificationJson> {
 
   /**
    * Starts the audits. Their results contain what was sent and answered: values of headers and the secret are hidden in it.
-   *
-   * @param onPassed Called when every MUST is met.
    */
-  start(request: CertificationRequest, onPassed: () => void = () => {}): CertificationJson {
+  start(request: CertificationRequest, listener: CertificationListener = {}): CertificationJson {
     const { url, only } = request;
     return this.begin(
       (id, startedAt) => ({
@@ -56,14 +72,14 @@ export class Certifications extends Jobs<CertificationJson> {
         tally: { MUST: NO_TALLY, SHOULD: NO_TALLY },
         results: [],
       }),
-      (job) => this.#audit(job, request, onPassed),
+      (job) => this.#audit(job, request, listener),
     );
   }
 
   async #audit(
     job: Job<CertificationJson>,
     request: CertificationRequest,
-    onPassed: () => void,
+    { onForgery, onPassed }: CertificationListener,
   ): Promise<Partial<CertificationJson>> {
     const hidden = [request.secret, ...Object.values(request.headers ?? {})];
     try {
@@ -72,9 +88,12 @@ export class Certifications extends Jobs<CertificationJson> {
         // As the sender: the answer is shown, and that of a metadata service has the credentials of this machine.
         checkAddress: assertCallable,
         signal: job.abort.signal,
-        onResult: (result) => this.#add(job, withoutTexts(result, hidden)),
+        onResult: (result) => {
+          if (result.outcome === "failed" && isAcceptedForgery(result)) onForgery?.(result);
+          this.#add(job, withoutTexts(result, hidden));
+        },
       });
-      if (passed) onPassed();
+      if (passed) onPassed?.();
       return { passed };
     } catch (error) {
       throw new Error(withoutTexts(messageOf(error), hidden), { cause: error });

@@ -8,19 +8,23 @@ import { iso } from "../shapes/times.ts";
 /** An endpoint of a destination. */
 type Place = Pick<ForgeryJson, "destination" | "url">;
 
+/** One of its entries: a fault of an endpoint, or all audits of it. */
+type Entry = Pick<ForgeryJson, "destination" | "url" | "delivery" | "fault">;
+
 /** What a {@link ForgeryList} works on. */
 export interface ForgeryListParts {
   readonly sender: Sender;
   readonly ledger: Pick<Ledger, "forgeries" | "keepForgeries">;
-  /** Called when an endpoint has accepted its first forgery, and when it has been seen to refuse one. */
-  readonly onChange: (place: Place, accepted: boolean) => void;
+  /** Called when an endpoint has accepted the first forgery of its kind, and when it has been seen to refuse one. */
+  readonly onChange: (forgery: Place & Pick<ForgeryJson, "fault">, accepted: boolean) => void;
   /** Receives why the list could not be kept. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Knows which endpoints accept forged messages, one entry each: from the attempts as they end, so that no delivery is looked for.
- * The ledger keeps the list over a restart.
+ * Knows which endpoints accept forged messages, one entry for each fault, since one that rejects a wrong signature may accept a
+ * message without any. It learns that from attempts as they end, so that no delivery is looked for, and from audits, which have one
+ * entry together. The ledger keeps the list over a restart.
  */
 export class ForgeryList {
   readonly #parts: ForgeryListParts;
@@ -42,39 +46,48 @@ export class ForgeryList {
     });
   }
 
-  /** An endpoint was seen to refuse forgeries. */
-  refused(place: Place): void {
-    const others = this.#besides(place);
-    if (others.length === this.#forgeries.length) return;
-    this.#keep(others);
-    this.#parts.onChange(place, false);
+  /** An endpoint has accepted a forged message. */
+  accepted(forgery: ForgeryJson): void {
+    const others = this.#forgeries.filter((other) => !isSame(other, forgery));
+    const isNew = others.length === this.#forgeries.length;
+    // What the settings no longer have goes, so that the list is never longer than they are.
+    const known = destinationsByKey(this.#parts.sender.settings);
+    const left = others.filter(({ destination, url }) =>
+      known.get(destination)?.endpoints.some((endpoint) => endpoint.url === url),
+    );
+    this.#keep([...left, forgery]);
+    if (isNew) this.#parts.onChange(forgery, true);
+  }
+
+  /** An endpoint has passed all audits: it refuses every forgery. */
+  passed({ destination, url }: Place): void {
+    this.#remove((forgery) => forgery.destination === destination && forgery.url === url);
   }
 
   #note({ id, destination }: DeliveryInfo, attempt: Attempt): void {
     const { endpoint: url, fault, status = 0, startedAt } = attempt;
     if (fault === undefined || !isForgery(fault)) return;
-    const { sender, onChange } = this.#parts;
-    const signed = destinationOf(sender.settings, destination)?.secret !== undefined;
+    const signed = destinationOf(this.#parts.sender.settings, destination)?.secret !== undefined;
     const kind = verdictKindOf(attempt, { signed });
-    if (kind === "refused_forgery") this.refused({ destination, url });
-    if (kind !== "accepted_forgery") return;
-    // What the settings no longer have goes, so that the list is never longer than they are.
-    const known = destinationsByKey(sender.settings);
-    const others = this.#besides({ destination, url });
-    const isNew = others.length === this.#forgeries.length;
-    const left = others.filter((other) =>
-      known.get(other.destination)?.endpoints.some((endpoint) => endpoint.url === other.url),
-    );
-    this.#keep([...left, { destination, url, delivery: id, fault, status, at: iso(startedAt) }]);
-    if (isNew) onChange({ destination, url }, true);
+    const forgery = { destination, url, delivery: id, fault, status, at: iso(startedAt) };
+    if (kind === "accepted_forgery") this.accepted(forgery);
+    if (kind === "refused_forgery") this.#remove((other) => isSame(other, forgery));
   }
 
-  #besides({ destination, url }: Place): readonly ForgeryJson[] {
-    return this.#forgeries.filter((one) => one.destination !== destination || one.url !== url);
+  #remove(isOver: (forgery: ForgeryJson) => boolean): void {
+    const over = this.#forgeries.filter((forgery) => isOver(forgery));
+    if (over.length === 0) return;
+    this.#keep(this.#forgeries.filter((forgery) => !over.includes(forgery)));
+    for (const forgery of over) this.#parts.onChange(forgery, false);
   }
 
   #keep(forgeries: readonly ForgeryJson[]): void {
     this.#forgeries = forgeries;
     this.#parts.ledger.keepForgeries(forgeries).catch(this.#parts.onError);
   }
+}
+
+function isSame(one: Entry, other: Entry): boolean {
+  const kindOf = ({ delivery, fault }: Entry): string | undefined => delivery && fault;
+  return one.destination === other.destination && one.url === other.url && kindOf(one) === kindOf(other);
 }

@@ -39,7 +39,9 @@ export type LiveEventBody =
       readonly event: "forgery";
       readonly destination: string;
       readonly endpoint: string;
-      /** Whether it has accepted a forged message; `false` when it has been seen to refuse one since. */
+      /** The fault, or the audit, that forged the message. */
+      readonly fault: string;
+      /** Whether it has accepted the forged message; `false` when it has been seen to refuse such a one since. */
       readonly accepted: boolean;
     }
   | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }

@@ -1,16 +1,14 @@
-import type { StoreRoom } from "./store-room.ts";
 import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { destinationsByKey } from "../settings/find-settings.ts";
+import type { ForgeryList } from "./forgery-list.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
 import { READINESS_STATUSES, readiness } from "./readiness.ts";
+import type { StoreRoom } from "./store-room.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
-
-/** How long an endpoint may take (spec 7). */
-const BUDGET_MS = 5_000;
 
 const ENDED = ["delivered", "failed", "expired"] as const;
 
@@ -33,8 +31,12 @@ export interface Metrics {
 export interface MetricsParts {
   readonly sender: Sender;
   readonly room: StoreRoom;
+  /** Which endpoints accept forgeries; a process that only delivers keeps no such list. */
+  readonly forgeries?: Pick<ForgeryList, "list">;
   /** Whether this process delivers. */
   readonly delivers: boolean;
+  /** How long an endpoint may take, in milliseconds (spec 7). */
+  readonly budgetMs: number;
   /** The time, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -79,7 +81,7 @@ export function createMetrics(
     ["code"],
     () => RETRIED.map((code) => ({ code })),
   );
-  watchDeliveries(sender, registers, {
+  watchDeliveries(parts, registers, {
     ended: counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
     slow: counter(
       "responses_slow_total",
@@ -92,6 +94,7 @@ export function createMetrics(
   const read = onceAtATime(() => sender.stats());
   watchState(parts, read, registers);
   watchStore(parts, read, registers);
+  if (parts.forgeries) watchForgeries(parts.forgeries, destinations, registers);
   return {
     accepted: (source, count) => accepted.inc({ source }, count),
     duplicates: (source, count) => duplicates.inc({ source }, count),
@@ -115,7 +118,7 @@ function knownSeries(sender: Sender) {
 }
 
 function watchDeliveries(
-  sender: Sender,
+  { sender, budgetMs }: MetricsParts,
   registers: Registry[],
   {
     ended,
@@ -131,7 +134,7 @@ function watchDeliveries(
   });
   sender.on("attempt", ({ delivery: { destination }, attempt: { outcome, status, durationMs } }) => {
     responseTime.observe({ destination, outcome }, durationMs / 1_000);
-    if (status !== undefined && isSlow(durationMs, BUDGET_MS)) slow.inc({ destination });
+    if (status !== undefined && isSlow(durationMs, budgetMs)) slow.inc({ destination });
   });
   for (const state of ENDED) {
     sender.on(state, ({ delivery }) => ended.inc({ destination: delivery.destination, state }));
@@ -239,6 +242,24 @@ function watchStore({ sender, room, delivers }: MetricsParts, read: ReadStats, r
     ({ usedBytes }) => usedBytes,
   );
   space("limit", "The most that the store may take.", ({ limitBytes }) => limitBytes);
+}
+
+function watchForgeries(
+  forgeries: Pick<ForgeryList, "list">,
+  destinations: () => Iterable<{ readonly destination: string }>,
+  registers: Registry[],
+): void {
+  const accepted = new Gauge({
+    name: "countersign_accepted_forgeries",
+    help: "Kinds of forged messages that an endpoint accepted, and was not seen to refuse since.",
+    labelNames: ["destination"],
+    registers,
+    collect() {
+      accepted.reset();
+      for (const labels of destinations()) accepted.set(labels, 0);
+      for (const { destination } of forgeries.list()) accepted.inc({ destination });
+    },
+  });
 }
 
 /** Asks the store for the counts. */

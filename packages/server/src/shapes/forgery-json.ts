@@ -1,11 +1,11 @@
-/** An endpoint that took a forged message for a real one, and has not been seen to refuse one since. */
+/** That an endpoint took a forged message for a real one, and has not been seen to refuse such a one since. */
 export interface ForgeryJson {
   /** `<source>/<destination>`. */
   readonly destination: string;
   readonly url: string;
-  /** Id of the last delivery whose forgery it accepted. */
-  readonly delivery: string;
-  /** The fault that forged it. */
+  /** Id of the last delivery whose forgery it accepted. Without one, an audit sent the forgery. */
+  readonly delivery?: string;
+  /** The fault, or the audit, that forged it. */
   readonly fault: string;
   /** What it answered. */
   readonly status: number;

@@ -2,6 +2,7 @@ import { shardedStore, sqliteStore } from "@countersign/sender";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
+import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { closing, temporaryDirectory } from "../support/resources.ts";
 
@@ -49,12 +50,26 @@ describe("endpoints that accept forged messages", () => {
       const at = expect.stringMatching(/Z$/) as unknown;
       const place = { destination: "default/webhooks", url: receiver.url };
       expect(await forgeries()).toEqual([{ ...place, delivery, fault: "bad_signature", status: 204, at }]);
-      const last = await forge(true, "missing_signature");
-      expect(await forgeries()).toMatchObject([{ delivery: last, fault: "missing_signature" }]);
+      const last = await forge(true);
+      expect(await forgeries()).toMatchObject([{ delivery: last, fault: "bad_signature" }]);
       await forge(false);
       expect(await forgeries()).toEqual([]);
     },
   );
+
+  it("stay while another fault is still accepted: who rejects a wrong signature may take a message without one", async () => {
+    await start();
+    await forge(true, "bad_signature");
+    await forge(true, "missing_signature");
+    const gauge = async () =>
+      (await send(`${server.url}/metrics`)).text.match(/^countersign_accepted_forgeries.*$/gm);
+    expect(await gauge()).toEqual(['countersign_accepted_forgeries{destination="default/webhooks"} 2']);
+    await forge(false, "bad_signature");
+    expect(await forgeries()).toMatchObject([{ fault: "missing_signature" }]);
+    await forge(false, "missing_signature");
+    expect(await forgeries()).toEqual([]);
+    expect(await gauge()).toEqual(['countersign_accepted_forgeries{destination="default/webhooks"} 0']);
+  });
 
   it("are known after a restart with the same data, and so is that one refuses them", async () => {
     const data = temporaryDirectory();
@@ -90,14 +105,38 @@ describe("endpoints that accept forged messages", () => {
     await start();
     const told: unknown[] = [];
     server.subscribe((event) => {
-      if (event.event === "forgery") told.push([event.destination, event.endpoint, event.accepted]);
+      if (event.event !== "forgery") return;
+      told.push([event.destination, event.endpoint, event.fault, event.accepted]);
     });
     for (const accepts of [false, true, true, false, false]) await forge(accepts);
     expect(told).toEqual([
-      ["default/webhooks", receiver.url, true],
-      ["default/webhooks", receiver.url, false],
+      ["default/webhooks", receiver.url, "bad_signature", true],
+      ["default/webhooks", receiver.url, "bad_signature", false],
     ]);
   });
+
+  it("are told when an audit finds one, unless it is of another secret or of a receiver that is no destination", async () => {
+    await start();
+    receiver.answers.push(...Array.from({ length: 1_000 }, () => 204));
+    const audited = async (body: object): Promise<void> => {
+      const { id } = (await call("POST", "/certify", body)).json() as { id: string };
+      const job = async () => (await call("GET", `/certifications/${id}`)).json();
+      await expect.poll(job, { timeout: 60_000 }).toMatchObject({ state: "done", passed: false });
+    };
+    const only = ["rejects-tampered-body", "rejects-missing-signature"];
+    const destination = "default/webhooks";
+    await audited({ url: receiver.url, secret: SECRET, only });
+    await audited({ destination, secret: "another", only });
+    expect(await forgeries()).toEqual([]);
+    await audited({ destination, only });
+    const fault = expect.stringMatching(/^rejects-/) as unknown;
+    const at = expect.stringMatching(/Z$/) as unknown;
+    expect(await forgeries()).toEqual([{ destination, url: receiver.url, fault, status: 204, at }]);
+    // A fault that is refused says nothing about what the audit sent.
+    receiver.answers.length = 0;
+    await forge(false);
+    expect(await forgeries()).toHaveLength(1);
+  }, 70_000);
 
   it("are no longer told when all audits of theirs have passed, with the secret of the destination", async () => {
     await start();

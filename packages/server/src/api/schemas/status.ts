@@ -70,15 +70,18 @@ export const statusSchemas: Schemas = {
       forgeries: {
         type: "array",
         description:
-          "Endpoints that accepted a forged message, each with the last, and have not been seen to refuse one since.",
-        items: object({
-          destination: TEXT,
-          url: TEXT,
-          delivery: TEXT,
-          fault: TEXT,
-          status: NUMBER,
-          at: DATE_TIME,
-        }),
+          "Endpoints that accepted a forged message, an entry for each `fault` with the last delivery, and have not been seen to refuse such a one since. Audits have one entry together, without `delivery`.",
+        items: object(
+          {
+            destination: TEXT,
+            url: TEXT,
+            delivery: TEXT,
+            fault: TEXT,
+            status: NUMBER,
+            at: DATE_TIME,
+          },
+          ["delivery"],
+        ),
       },
       minutes: {
         type: "array",
