@@ -12,7 +12,7 @@ import { healthRoutes } from "./health-routes.ts";
 import type { Metrics } from "../live/metrics.ts";
 import { sourceOf } from "../settings/find-settings.ts";
 import { pageRoutes } from "../page/routes.ts";
-import { readiness } from "../live/readiness.ts";
+import { readiness, waitingWithoutSettings } from "../live/readiness.ts";
 import { DEFAULT_SOURCE } from "./server-options.ts";
 
 /** The parts that the routes use. */
@@ -35,11 +35,9 @@ export function createApp(options: AppOptions): FastifyInstance {
     scope.removeContentTypeParser("text/plain");
     scope.register(apiRoutes, { prefix: "/api", context });
     scope.register(pageRoutes);
-    healthRoutes(scope, {
-      guard,
-      metrics: () => metrics,
-      readiness: () => readiness({ ...context, delivers: context.info.delivers }),
-    });
+    const { sender, room, info } = context;
+    const parts = { waiting: waitingWithoutSettings(sender), room, delivers: info.delivers };
+    healthRoutes(scope, { guard, metrics: () => metrics, readiness: () => readiness(parts) });
   });
   return app;
 }

@@ -8,7 +8,7 @@ import { createGuard } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { listen } from "./listen.ts";
 import { ATTEMPT_TIMEOUT_MS } from "./open-sender.ts";
-import { readiness, type Readiness } from "../live/readiness.ts";
+import { readiness, waitingWithoutSettings, type Readiness } from "../live/readiness.ts";
 import { DEFAULT_HOST } from "./server-options.ts";
 
 /** Options of {@link createHealthServer}. */
@@ -75,7 +75,8 @@ export async function createHealthServer(options: HealthServerOptions): Promise<
         { sender, room, delivers: true, budgetMs: ATTEMPT_TIMEOUT_MS, now: Date.now },
         { withProcess: true },
       );
-      state = () => readiness({ sender, room, delivers: true });
+      const parts = { waiting: waitingWithoutSettings(sender), room, delivers: true };
+      state = () => readiness(parts);
     },
     close: () => app.close(),
   };

@@ -2,7 +2,6 @@ import type { FastifyInstance } from "fastify";
 import { Problem } from "../api/problem.ts";
 import type { Metrics } from "../live/metrics.ts";
 import type { Guard } from "./guard.ts";
-import { onceAtATime } from "../live/once-at-a-time.ts";
 import { isReady, type Readiness } from "../live/readiness.ts";
 
 /** What the routes for supervisors tell. Undefined while the store is being opened. */
@@ -14,8 +13,6 @@ export interface Health {
 
 /** `/healthz` and `/readyz` for supervisors, and `/metrics` for Prometheus. */
 export function healthRoutes(scope: FastifyInstance, { guard, metrics, readiness }: Health): void {
-  // Anyone may ask, and each answer takes questions to the store.
-  const read = onceAtATime(async () => (await readiness()) ?? OPENING);
   scope.get("/metrics", HEAD_TOO, async (_request, reply) => {
     const known = metrics();
     if (known === undefined) throw new Problem(503, "The store is being opened. Ask again.");
@@ -23,7 +20,7 @@ export function healthRoutes(scope: FastifyInstance, { guard, metrics, readiness
   });
   scope.get("/healthz", HEAD_TOO, async () => ({ status: "ok" }));
   scope.get("/readyz", HEAD_TOO, async (request, reply) => {
-    const { status, ...details } = await read();
+    const { status, ...details } = (await readiness()) ?? OPENING;
     // Names of destinations, and what the store says of its files, are not for everyone on the network.
     return reply.code(isReady(status) ? 200 : 503).send({ status, ...(guard.isTrusted(request) && details) });
   });

@@ -1,7 +1,7 @@
 import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
-import { destinationsByKey } from "../settings/find-settings.ts";
+import { destinationsByKey, destinationsWithoutSettings } from "../settings/find-settings.ts";
 import type { ForgeryList } from "./forgery-list.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
 import { READINESS_STATUSES, readiness } from "./readiness.ts";
@@ -215,11 +215,9 @@ function watchStore({ sender, room, delivers }: MetricsParts, read: ReadStats, r
     labelNames: ["status"],
     registers,
     async collect() {
-      const { status } = await readiness({
-        sender: { settings: sender.settings, stats: read },
-        room,
-        delivers,
-      });
+      const known = { settings: sender.settings, stats: read };
+      const waiting = () => destinationsWithoutSettings(known);
+      const { status } = await readiness({ waiting, room, delivers });
       for (const each of READINESS_STATUSES) this.set({ status: each }, each === status ? 1 : 0);
     },
   });

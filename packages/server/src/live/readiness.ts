@@ -1,5 +1,6 @@
 import { messageOf } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
+import { onceAtATime } from "./once-at-a-time.ts";
 import type { StoreRoom, StoreStateJson } from "./store-room.ts";
 import {
   destinationsWithoutSettings,
@@ -25,8 +26,9 @@ export interface Readiness {
 
 /** What is looked at. */
 export interface ReadinessParts {
-  readonly sender: Pick<Sender, "settings" | "stats">;
-  readonly room: StoreRoom;
+  /** Finds the destinations that have deliveries waiting, and no settings to send them by. */
+  readonly waiting: () => Promise<readonly DestinationStats[]>;
+  readonly room: Pick<StoreRoom, "state">;
   readonly delivers: boolean;
 }
 
@@ -36,13 +38,13 @@ export function isReady(status: Readiness["status"]): boolean {
 }
 
 /** Looks at the store, and at what waits in it. Never rejects. */
-export async function readiness({ sender, room, delivers }: ReadinessParts): Promise<Readiness> {
+export async function readiness({ waiting: find, room, delivers }: ReadinessParts): Promise<Readiness> {
   const store = room.state();
   const { state, reason } = store;
   let waiting: readonly string[] = [];
   try {
     // A store that is down would only let the question wait.
-    if (state !== "down") waiting = (await destinationsWithoutSettings(sender)).map(waitingText);
+    if (state !== "down") waiting = (await find()).map(waitingText);
   } catch (error) {
     const problem = messageOf(error);
     return { status: "down", problems: [problem], store: { state: "down", reason: problem }, delivers };
@@ -54,6 +56,36 @@ export async function readiness({ sender, room, delivers }: ReadinessParts): Pro
   return problems.length > 0
     ? { status: "degraded", problems, store, delivers }
     : { status: "ok", store, delivers };
+}
+
+/** The answer of a store is used for this long, in milliseconds. */
+const ANSWER_KEPT_MS = 1_000;
+
+/**
+ * Finds the destinations that have deliveries waiting, and no settings to send them by. It asks the store once in a second at most,
+ * and again when the settings have changed: anyone may ask for `/readyz`, and with 2,000 sources an answer takes some milliseconds. What
+ * fails is not kept.
+ */
+export function waitingWithoutSettings(
+  sender: Pick<Sender, "settings" | "stats">,
+): ReadinessParts["waiting"] {
+  let kept: (Asked & { readonly found: readonly DestinationStats[] }) | undefined;
+  const ask = onceAtATime(async () => {
+    const asked: Asked = { settings: sender.settings, at: performance.now() };
+    const found = await destinationsWithoutSettings(sender);
+    kept = { ...asked, found };
+    return found;
+  });
+  return async () => {
+    const isFresh = kept?.settings === sender.settings && performance.now() - kept.at < ANSWER_KEPT_MS;
+    return kept !== undefined && isFresh ? kept.found : ask();
+  };
+}
+
+/** When a store was asked, and with which settings. */
+interface Asked {
+  readonly settings: Sender["settings"];
+  readonly at: number;
 }
 
 function waitingText(destination: DestinationStats): string {
