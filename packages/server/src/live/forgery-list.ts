@@ -11,6 +11,9 @@ type Place = Pick<ForgeryJson, "destination" | "url">;
 /** One of its entries: a fault of an endpoint, or all audits of it. */
 type Entry = Pick<ForgeryJson, "destination" | "url" | "delivery" | "fault">;
 
+/** A list that has the same entries as before, with newer deliveries, is kept once in this time. */
+const KEEP_EVERY_MS = 60_000;
+
 /** What a {@link ForgeryList} works on. */
 export interface ForgeryListParts {
   readonly sender: Sender;
@@ -29,6 +32,8 @@ export interface ForgeryListParts {
 export class ForgeryList {
   readonly #parts: ForgeryListParts;
   #forgeries: readonly ForgeryJson[];
+  /** When the ledger was given the list, by `performance.now()`. */
+  #keptAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ForgeryListParts) {
     this.#parts = parts;
@@ -49,14 +54,23 @@ export class ForgeryList {
   /** An endpoint has accepted a forged message. */
   accepted(forgery: ForgeryJson): void {
     const others = this.#forgeries.filter((other) => !isSame(other, forgery));
-    const isNew = others.length === this.#forgeries.length;
+    if (others.length < this.#forgeries.length) {
+      this.#seenAgain([...others, forgery]);
+      return;
+    }
     // What the settings no longer have goes, so that the list is never longer than they are.
     const known = destinationsByKey(this.#parts.sender.settings);
     const left = others.filter(({ destination, url }) =>
       known.get(destination)?.endpoints.some((endpoint) => endpoint.url === url),
     );
     this.#keep([...left, forgery]);
-    if (isNew) this.#parts.onChange(forgery, true);
+    this.#parts.onChange(forgery, true);
+  }
+
+  /** The list is as it was, but for the delivery that proves an entry: a fault may strike every message, each of which would be a write. */
+  #seenAgain(forgeries: readonly ForgeryJson[]): void {
+    if (performance.now() - this.#keptAt >= KEEP_EVERY_MS) this.#keep(forgeries);
+    else this.#forgeries = forgeries;
   }
 
   /** An endpoint has passed all audits: it refuses every forgery. */
@@ -83,6 +97,7 @@ export class ForgeryList {
 
   #keep(forgeries: readonly ForgeryJson[]): void {
     this.#forgeries = forgeries;
+    this.#keptAt = performance.now();
     this.#parts.ledger.keepForgeries(forgeries).catch(this.#parts.onError);
   }
 }

@@ -1,6 +1,8 @@
-import { shardedStore, sqliteStore } from "@countersign/sender";
+import { EventEmitter } from "node:events";
+import { shardedStore, sqliteStore, type Sender } from "@countersign/sender";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { ForgeryList } from "../../src/live/forgery-list.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
@@ -152,4 +154,42 @@ describe("endpoints that accept forged messages", () => {
     await passes({});
     expect(await forgeries()).toEqual([]);
   }, 70_000);
+});
+
+it("a fault that strikes every message of an endpoint that accepts all is a write when it begins, and one a minute", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const url = "https://example.com/hooks";
+  const destinations = [{ name: "hooks", endpoints: [{ url }], secret: SECRET }];
+  const sender = Object.assign(new EventEmitter(), {
+    settings: { sources: [{ name: "shop", destinations }] },
+  });
+  const kept: (string | undefined)[][] = [];
+  const list = new ForgeryList({
+    sender: sender as unknown as Sender,
+    ledger: {
+      forgeries: () => [],
+      keepForgeries: async (forgeries) => void kept.push(forgeries.map(({ delivery }) => delivery)),
+    },
+    onChange: () => {},
+    onError: () => {},
+  });
+  let count = 0;
+  const strike = (fault: string): void => {
+    const delivery = { id: `d${(count += 1)}`, destination: "shop/hooks" };
+    const attempt = { endpoint: url, fault, status: 204, outcome: "success", startedAt: new Date(0) };
+    sender.emit("attempt", { delivery, attempt });
+  };
+  for (let n = 0; n < 1_000; n += 1) strike("bad_signature");
+  expect(kept).toEqual([["d1"]]);
+  expect(list.list()).toMatchObject([{ delivery: "d1000" }]);
+  strike("missing_signature");
+  expect(kept).toEqual([["d1"], ["d1000", "d1001"]]);
+  for (let second = 0; second < 60; second += 1) {
+    strike("bad_signature");
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(kept).toHaveLength(2);
+  strike("bad_signature");
+  expect(kept.at(-1)).toEqual(["d1001", "d1062"]);
 });
