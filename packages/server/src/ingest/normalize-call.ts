@@ -34,7 +34,10 @@ export interface SharedFields {
   /** `context` as it is of a message that has none of its own. */
   readonly contextAlone?: JsonRecord | undefined;
   readonly integrations?: JsonRecord | undefined;
-  /** What they come to in each message: their size as JSON in bytes, or {@link FIELD_BYTES} for each field if that is more. */
+  /**
+   * What they come to in each message: their size as JSON in bytes, or {@link FIELD_BYTES} for each field, and for each object and
+   * list within, if that is more.
+   */
   readonly bytes: number;
 }
 
@@ -67,8 +70,8 @@ type JsonRecord = Record<string, unknown>;
 const RECORDED_FIELDS = ["type", "timestamp", ...TEXT_FIELDS, ...OBJECT_FIELDS] as const;
 
 /**
- * What each field that a batch shares counts at least: to copy one into a message that has fields of its own takes as long as to
- * store this many bytes, however short it is.
+ * What each field that a batch shares counts at least, and each object or list within: to copy one into a message that has fields of
+ * its own, or to serialise it, takes as long as to store this many bytes, however short it is.
  */
 const FIELD_BYTES = 64;
 
@@ -100,14 +103,21 @@ export function readSharedFields(batch: JsonRecord, ip: string | undefined): Ver
     // Those of `context` become those of an identify call that has none, and stay where they are.
     const traits = readTraits("identify", undefined, context);
     const bytes = measure({ context, integrations }) + (traits ? measure({ traits }) : 0);
-    const fields = [context, integrations].flatMap((object) => Object.keys(object ?? {}));
+    const fields = [context, integrations].flatMap((object) => Object.values(object ?? {}));
+    const parts = fields.reduce<number>((sum, field) => sum + containersIn(field), fields.length);
     return {
       context,
       contextAlone: withAddress(context, ip),
       integrations,
-      bytes: Math.max(bytes, fields.length * FIELD_BYTES),
+      bytes: Math.max(bytes, parts * FIELD_BYTES),
     };
   });
+}
+
+/** How many objects and lists there are in a parsed value, with itself. */
+function containersIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, inner) => sum + containersIn(inner), 1);
 }
 
 function judged<T>(read: () => T): Verdict<T> {

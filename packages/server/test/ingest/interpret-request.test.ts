@@ -387,6 +387,20 @@ describe("the context and integrations of a batch", () => {
     expect(taken.length).toBeGreaterThan(4);
     expect(Math.max(...taken)).toBeLessThan(8_388_608);
   });
+
+  // A list in a list in a list takes a serialiser as long as a text of some hundred bytes.
+  it.each<[string, (objects: number) => unknown]>([
+    ["next to each other", (objects) => Array.from({ length: objects - 1 }, () => ({}))],
+    ["in each other", (objects) => JSON.parse("[".repeat(objects) + "]".repeat(objects)) as unknown],
+  ])("count each object and list %s as 64 bytes", async (_, shaped) => {
+    const isTaken = async (objects: number): Promise<boolean> => {
+      const messages = Array.from({ length: 2_500 }, () => item);
+      const body = { context: { a: shaped(objects) }, batch: messages };
+      return (await interpretRequest({ kind: "batch", body, receivedAt })).ok;
+    };
+    // With the field `a`, 49 times 64 bytes, 2,500 times.
+    expect([await isTaken(48), await isTaken(49)]).toEqual([true, false]);
+  });
 });
 
 describe("the messageId of a batch", () => {
