@@ -70,6 +70,18 @@ describe("a server whose certificate is not accepted", () => {
     expect(endpoint.begun).toEqual([]);
   });
 
+  it("cannot fill the store with the names in it: each attempt keeps a thousand characters of what is wrong", async () => {
+    const label = "a".repeat(60);
+    const names = Array.from({ length: 300 }, (_, index) => `${label}.${label}.${label}.${index}.example`);
+    const endpoint = await httpEndpoint(undefined, await authority.issue({ names }));
+
+    const result = await send(endpoint.url.replace("127.0.0.1", "localhost"), authority.pem);
+
+    expect(result).toMatchObject({ outcome: "tls", code: "ERR_TLS_CERT_ALTNAME_INVALID" });
+    expect(result.message).toContain("does not match certificate's altnames: Host: localhost.");
+    expect(result.message?.length).toBeLessThan(1_100);
+  });
+
   it("sees no request on a second attempt either, when a session could be resumed", async () => {
     const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["127.0.0.1"] }));
     const transport = createTransport();

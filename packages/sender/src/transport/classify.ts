@@ -32,7 +32,7 @@ export function outcomeOfStatus(status: number): AttemptOutcome {
 /** The outcome that an error means: of the connector, the operating system or the HTTP parser. */
 export function outcomeOfError(error: unknown): Failure {
   const code = codeOf(error);
-  const message = CLEARER_MESSAGES[code] ?? messageOf(error);
+  const message = CLEARER_MESSAGES[code] ?? shortMessageOf(error);
   if (error instanceof CertificateError) {
     return { outcome: "tls", code, message };
   }
@@ -91,7 +91,7 @@ export function resultOfRejection(error: unknown, durationMs: number): AttemptRe
   return {
     outcome: "network",
     code: code === "ERR_UNKNOWN" ? "ERR_TRANSPORT" : code,
-    message: `the transport failed: ${messageOf(error)}`,
+    message: `the transport failed: ${shortMessageOf(error)}`,
     durationMs,
     responseBody: new Uint8Array(),
   };
@@ -124,6 +124,14 @@ function codeOf(error: unknown): string {
     return "ERR_UNEXPECTED_INFORMATIONAL";
   }
   return ownCodeOf(error) || (error instanceof errors.HTTPParserError ? "ERR_HTTP_PARSER" : "ERR_UNKNOWN");
+}
+
+/** A certificate lists as many names as its endpoint likes, and the words about a wrong one repeat all of them, in every attempt. */
+const MAX_MESSAGE_CHARACTERS = 1_000;
+
+function shortMessageOf(error: unknown): string {
+  const message = messageOf(error);
+  return message.length > MAX_MESSAGE_CHARACTERS ? `${message.slice(0, MAX_MESSAGE_CHARACTERS)}...` : message;
 }
 
 function messageOf(error: unknown): string {
