@@ -42,7 +42,10 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const book = new SettingsBook(configured, placeOfSettings(options));
   if (book.initial.length === 0) throw new ServerOptionsError(NOWHERE);
   const transport = openTransport(options, clock);
-  const open = (): Promise<Sender> => openSender(options, book.initial, clock, transport);
+  const open = (): Promise<Sender> =>
+    openSender(options, book.initial, clock, transport).catch((error: unknown) => {
+      throw book.explained(error);
+    });
   // Who chooses no port cannot ask before it is known.
   const isAwaited = options.store !== undefined && port !== 0;
   const opening = isAwaited ? answerMeanwhile({ host, port, tls: options.tls }, open) : open();

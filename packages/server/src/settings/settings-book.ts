@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, isObject, messageOf } from "@countersign/protocol";
-import type { SourceSettings } from "@countersign/sender";
+import { SettingsError, type SourceSettings } from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { replaceFile } from "../replace-file.ts";
 
@@ -30,6 +30,8 @@ export class SettingsBook {
   readonly inStore: boolean;
   /** All sources to start with. */
   readonly initial: readonly SourceSettings[];
+  /** Those of the file, with the ones that the configuration has in their place. */
+  readonly #saved: readonly SourceSettings[];
 
   /**
    * @param configured The sources of the flags or the config file.
@@ -40,8 +42,24 @@ export class SettingsBook {
     this.#configured = new Set(configured.map(({ name }) => name));
     this.#path = path;
     this.inStore = inStore;
-    const saved = path === undefined ? [] : readSources(path);
-    this.initial = [...configured, ...saved.filter(({ name }) => !this.#configured.has(name))];
+    this.#saved = path === undefined ? [] : readSources(path);
+    this.initial = [...configured, ...this.#saved.filter(({ name }) => !this.#configured.has(name))];
+  }
+
+  /** What to throw when the sender could not be opened: if the file is at fault, its settings are nowhere else to be found. */
+  explained(error: unknown): unknown {
+    if (!(error instanceof SettingsError) || this.#path === undefined) return error;
+    const problems: string[] = [];
+    for (const { path, problem } of error.issues) {
+      const place = /^sources\[(\d+)\]/.exec(path);
+      const source = this.initial[Number(place?.[1])];
+      const index = source === undefined ? -1 : this.#saved.indexOf(source);
+      // What is wrong in the configuration comes first, and is told in its words.
+      if (index === -1) return error;
+      problems.push(path.replace(/\d+/, String(index)) + ` ${problem}`);
+    }
+    const lines = problems.map((problem) => `\n- ${problem}`);
+    return unusable(this.#path, `cannot be used. Correct it, or move it away.${lines.join("")}`, error);
   }
 
   /** Where a source is managed. */

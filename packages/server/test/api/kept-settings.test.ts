@@ -183,4 +183,23 @@ describe("the settings file", () => {
     await expect(started).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
     expect(readFileSync(file, "utf8")).toBe(text);
   });
+
+  it("is named when its sources are at fault, since no flag or config file has them", async () => {
+    const file = join(data, "settings.json");
+    const start = (sources: object[], to = receiver.url): Promise<CountersignServer> => {
+      writeFileSync(file, JSON.stringify({ version: 1, sources }));
+      return createServer({ to, writeKey: "k1", port: 0, data });
+    };
+    // The first of these is the configured one, which takes its place.
+    const others = [
+      { name: "default", destinations: [] },
+      { name: "shop", destinations: [] },
+    ];
+    const refused = start([...others, { name: "app", writeKey: "k1", destinations: [] }]);
+    await expect(refused).rejects.toMatchObject({
+      code: "ERR_DATA_UNREADABLE",
+      message: `The settings file ${file} cannot be used. Correct it, or move it away.\n- sources[2].writeKey is also the write key of another source.`,
+    });
+    await expect(start(others, "ftp://example.com/")).rejects.toMatchObject({ code: "ERR_SETTINGS" });
+  });
 });
