@@ -27,8 +27,13 @@ testDeliveryStore("shardedStore() of two", () => {
   const folder = temporaryFolder();
   const open = (): DeliveryStore => {
     const [a, b] = ["a.db", "b.db"].map((name) => sqliteStore({ path: join(folder, name) }));
-    return shardedStore({ a: a as DeliveryStore, b: b as DeliveryStore }, (source) =>
-      source === "shop" ? "a" : "b",
+    const stores = new Map([
+      ["shop", "a"],
+      ["app", "b"],
+    ]);
+    return shardedStore(
+      { a: a as DeliveryStore, b: b as DeliveryStore },
+      (source) => stores.get(source) ?? "none",
     );
   };
   return { store: open(), again: open };

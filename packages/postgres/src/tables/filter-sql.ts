@@ -81,20 +81,20 @@ function timesOf(
   order: ListOrder = "newest first",
 ): readonly string[] {
   const times: string[] = [];
-  if (since !== undefined) times.push(`accepted_at >= ${values.add(timeOf(since))}`);
-  if (until !== undefined) times.push(`accepted_at < ${values.add(timeOf(until))}`);
+  if (since !== undefined) times.push(`accepted_at >= ${values.add(bigintOf(since))}`);
+  if (until !== undefined) times.push(`accepted_at < ${values.add(bigintOf(until))}`);
   if (after !== undefined) {
     const cursor = parseCursor(after);
     times.push(
-      `(accepted_at, id) ${order === "newest first" ? "<" : ">"} (${values.add(timeOf(cursor.acceptedAt))}, ${values.add(encodeText(cursor.id))})`,
+      `(accepted_at, id) ${order === "newest first" ? "<" : ">"} (${values.add(bigintOf(cursor.acceptedAt))}, ${values.add(encodeText(cursor.id))})`,
     );
   }
   return times;
 }
 
-/** A time as the database can hold it: whatever is further away is as good as that. */
-function timeOf(ms: number): number {
-  return Math.min(Math.max(Math.ceil(ms), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+/** A number as the database can hold it: whatever is further away is as good as that. */
+function bigintOf(value: number): number {
+  return Math.min(Math.max(Math.ceil(value), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
 function isAny(
@@ -103,7 +103,9 @@ function isAny(
   type: "bigint" | "text",
   values: Values,
 ): string {
-  const given = valuesOf(wanted).map((value) => (typeof value === "string" ? encodeText(value) : value));
+  const given = valuesOf(wanted).map((value) =>
+    typeof value === "string" ? encodeText(value) : bigintOf(value),
+  );
   const isOneOf = (compared: string, of: readonly (string | number)[]): string =>
     of.length === 1
       ? `${compared} = ${values.add(of[0])}::${type}`

@@ -210,10 +210,11 @@ class ShardedStore implements DeliveryStore {
     );
   }
 
-  /** The stores of these sources; all of them when none are named. */
+  /** The stores of these sources; all of them when none are named. Nothing is kept of a source that has no store. */
   #holding(sources: OneOrMore<string> | undefined): readonly Shard[] {
     if (sources === undefined) return this.#shards;
-    return [...new Set(valuesOf(sources).map((source) => this.#of(source)))];
+    const names = new Set(valuesOf(sources).map((source) => this.#nameOf(source)));
+    return this.#shards.filter(({ name }) => names.has(name));
   }
 
   #contextOf(shard: Shard, context: StoreContext): StoreContext {

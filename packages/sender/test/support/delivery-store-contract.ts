@@ -765,6 +765,7 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
           { source: "shop" },
           { source: ["app", "shop"] },
           { source: "sho" },
+          { source: ["sho", "app"] },
           { destination: SHOP },
           { destination: [MAIL, APP], state: "delivered" },
           { type: "identify" },
@@ -781,6 +782,8 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
           { outcome: "success", since, until: since + 50 },
           { status: 200 },
           { status: [204, 411, 416] },
+          { status: 1e300 },
+          { status: [200, -1e300, 2 ** 63] },
           { status: 411, state: "failed" },
           { endpoint: "https://example.com/1" },
           { endpoint: "https://example.com/0", state: "delivered", event: "Signed Up" },
@@ -1000,6 +1003,7 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
           (await store.skipped(filter)).map(({ id }) => id);
         expect(await idsOf({})).toEqual(["s5", "s4", "s3", "s2", "s1", "s0"]);
         expect(await idsOf({ source: "app" })).toEqual(["s5"]);
+        expect(await idsOf({ source: "none" })).toEqual([]);
         expect(await idsOf({ reason: "blocked_event" })).toEqual(["s1", "s0"]);
         expect(await idsOf({ reason: ["blocked_event", "integrations"], limit: 2 })).toEqual(["s5", "s4"]);
         expect(await idsOf({ q: "m3" })).toEqual(["s3"]);
