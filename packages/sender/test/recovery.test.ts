@@ -63,6 +63,21 @@ describe("a delivery that is sent again", () => {
     expect([...(second?.body ?? [])]).toEqual([0xff, 0x7b]);
   });
 
+  it.each([
+    ["longer than an id may be, which an index might not hold", "\u{1F600}x".repeat(20_000)],
+    ["empty", ""],
+    ["no text", 7],
+  ])("with a messageId that is %s, is known by that of the original", async (_, messageId) => {
+    const receiver = await startReceiver();
+    const sender = await openSender({ url: receiver.url });
+    const [first] = await (await sender.track({ userId: "u1", messageId: "m1", event: "A" })).settled();
+    const body = JSON.stringify({ type: "track", userId: "u2", event: "B", messageId });
+    const receipt = await sender.resend(first?.id ?? "", { body });
+    expect(receipt.messageId).toBe("m1");
+    expect(await receipt.settled()).toMatchObject([{ state: "delivered", messageId: "m1", identity: "u2" }]);
+    expect(receiver.received[1]?.body).toBe(body);
+  });
+
   it("has four hours of its own", async () => {
     const clock = virtualClock(NOW);
     const transport = answering({ status: 503 });

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isObject } from "@countersign/protocol";
+import { isMessageId, isObject } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
 import {
@@ -206,14 +206,14 @@ export class Recovery {
   }
 }
 
-/** The message in a changed body. What the body does not say is as in the original. */
+/** The message in a changed body. What the body does not say, or cannot be that, is as in the original. */
 function changedMessage(body: Uint8Array | string, original: Delivery): NewMessageContent {
   const bytes = typeof body === "string" ? Buffer.from(body) : Uint8Array.from(body);
   const { type, messageId, userId, anonymousId, event } = fieldsOf(bytes);
   const wanted = MESSAGE_TYPES.find((known) => known === type) ?? original.type;
   const identity = [userId, anonymousId].find((id) => typeof id === "string" && id !== "");
   return {
-    messageId: typeof messageId === "string" && messageId !== "" ? messageId : original.messageId,
+    messageId: typeof messageId === "string" && isMessageId(messageId) ? messageId : original.messageId,
     type: wanted,
     identity: typeof identity === "string" ? identity : original.identity,
     event: wanted !== "track" ? undefined : typeof event === "string" ? event : original.event,
