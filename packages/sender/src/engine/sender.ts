@@ -45,8 +45,8 @@ export interface CallOptions {
 /** Options of {@link Sender.accept}. */
 export interface AcceptOptions extends CallOptions {
   /**
-   * Leaves out calls whose `key` the source had within this time, and remembers the keys of the others, in
-   * the transaction that stores them. Default: keys are ignored.
+   * Leaves out calls whose `key` the source had within this time, or an earlier call of the list has, and remembers the keys
+   * of the others, in the transaction that stores them. Default: keys are ignored.
    */
   readonly uniqueFor?: Duration | undefined;
 }

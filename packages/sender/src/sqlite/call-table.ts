@@ -76,16 +76,21 @@ export class CallTable {
     // Most have no repeat among them.
     if (this.#addKeys.write() === added) return [];
     return [...calls.keys()].filter((position) =>
-      this.#isRepeat(calls[position] as NewCall, first + position, uniqueForMs),
+      this.#isRepeat(calls[position] as NewCall, { first, seq: first + position }, uniqueForMs),
     );
   }
 
-  /** Whether a call is a repeat whose key was added at a position, if no other call had it. */
-  #isRepeat({ source, key, acceptedAt }: NewCall, seq: number, uniqueForMs: number): boolean {
+  /** Whether a call is a repeat whose key was added at `seq`, if no other call had it; the acceptance adds from `first` on. */
+  #isRepeat(
+    { source, key, acceptedAt }: NewCall,
+    { first, seq }: { readonly first: number; readonly seq: number },
+    uniqueForMs: number,
+  ): boolean {
     if (key === undefined) return false;
     const known = this.#keyAt.get([source, key]) as { readonly seq: number; readonly at: number };
     if (known.seq === seq) return false;
-    if (known.at > acceptedAt - uniqueForMs) return true;
+    // What is accepted together is at no distance, also within no time.
+    if (known.seq >= first || known.at > acceptedAt - uniqueForMs) return true;
     // Added anew, so that keys are in the order of their times.
     this.#forgetKey.run([source, key]);
     this.#addKeys.add(seq, source, key, acceptedAt);

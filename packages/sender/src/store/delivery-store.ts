@@ -96,7 +96,7 @@ export interface Acceptance {
   readonly traits?: TraitChanges | undefined;
   /**
    * Leaves out calls, with their messages, deliveries and usage, whose key their source had within this time, in
-   * milliseconds. The same transaction remembers the keys of the others. Without it, keys are neither checked
+   * milliseconds, or has earlier in this acceptance. The same transaction remembers the keys of the others. Without it, keys are neither checked
    * nor remembered.
    */
   readonly uniqueForMs?: number | undefined;

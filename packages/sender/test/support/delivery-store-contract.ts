@@ -256,6 +256,16 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(await listed()).toEqual(["d1"]);
       });
 
+      it("are found within one acceptance however short the time is, and not in the next when there is none", async () => {
+        const about = { destination: SHOP, acceptedAt: now, key: "a" };
+        const both = (from: number) => [from, from + 1].map((index) => ({ ...about, id: `d${index}` }));
+        for (const first of [1, 3]) {
+          const { repeats } = await store.accept({ ...acceptanceOf(both(first)), uniqueForMs: 0 });
+          expect([first, repeats]).toEqual([first, [1]]);
+        }
+        expect(await listed()).toEqual(["d3", "d1"]);
+      });
+
       it("are found among calls that are accepted at once", async () => {
         const accepted = await Promise.all(
           Array.from({ length: 20 }, (_, index) => acceptUnique({ id: `d${index}`, key: "a" })),

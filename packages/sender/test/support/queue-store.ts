@@ -73,8 +73,9 @@ export class QueueStore implements DeliveryStore {
     if (deliveries.some(({ id }) => this.#jobs.has(id))) return { repeats: [] };
     if (traits !== undefined) this.#changeTraits(traits);
     const repeats: number[] = [];
+    const own = new Set<string>();
     for (const [position, call] of calls.entries()) {
-      if (uniqueForMs !== undefined && this.#isRepeat(call, uniqueForMs)) repeats.push(position);
+      if (uniqueForMs !== undefined && this.#isRepeat(call, uniqueForMs, own)) repeats.push(position);
       else this.#addCall(call);
     }
     for (const { id, destination, message: position } of deliveries) {
@@ -285,11 +286,13 @@ export class QueueStore implements DeliveryStore {
       .toSorted(newestFirst);
   }
 
-  #isRepeat({ source, key, acceptedAt }: NewCall, uniqueForMs: number): boolean {
+  /** @param own The keys of the acceptance so far; its own is added. */
+  #isRepeat({ source, key, acceptedAt }: NewCall, uniqueForMs: number, own: Set<string>): boolean {
     if (key === undefined) return false;
     const known = JSON.stringify([source, key]);
     const at = this.#keys.get(known);
-    if (at !== undefined && at > acceptedAt - uniqueForMs) return true;
+    if (own.has(known) || (at !== undefined && at > acceptedAt - uniqueForMs)) return true;
+    own.add(known);
     this.#keys.set(known, acceptedAt);
     return false;
   }
