@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  shardedStore,
   sqliteStore,
   type DeliverySummary,
   type ResendProgress,
@@ -19,6 +20,8 @@ import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const NOW = Date.parse("2026-01-31T14:00:00.000Z");
+const ID_IN_USE =
+  'resend({ id }): the store has a delivery "mine" already. Choose another id, or leave it out.';
 
 /** Every delivery, page after page. */
 async function* summariesOf(sender: Sender): AsyncGenerator<DeliverySummary> {
@@ -419,8 +422,29 @@ it("an id that is in use is not taken for the copy of another delivery", async (
     ids.push(...(await sender.track({ userId: `u${n}`, event: "A" })).deliveries);
   const [a = "", b = ""] = ids;
   await sender.resend(a, { id: "mine" });
-  await expect(sender.resend(b, { id: "mine" })).rejects.toThrow(/UNIQUE/u);
-  await expect(sender.resend(a, { id: "mine", body: "{}" })).rejects.toThrow(/UNIQUE/u);
+  await expect(sender.resend(b, { id: "mine" })).rejects.toThrow(ID_IN_USE);
+  await expect(sender.resend(a, { id: "mine", body: "{}" })).rejects.toThrow(ID_IN_USE);
+});
+
+it("an id that is in use is not given to a delivery of another source, which another store may have", async () => {
+  const transport = answering({ status: 400 });
+  const sources = ["shop", "app"].map((name) => ({
+    name,
+    destinations: [{ endpoints: [{ url: "http://127.0.0.1:9/" }] }],
+  }));
+  const under = await openSender({ sources, transport });
+  const store = shardedStore({ shop: sqliteStore(), app: sqliteStore() }, (source) => source);
+  for (const sender of [under, await openSender({ sources, transport, store })]) {
+    const ids: string[] = [];
+    for (const source of ["shop", "app"])
+      ids.push(...(await sender.track({ userId: "u", event: "A" }, { source })).deliveries);
+    const [a = "", b = ""] = ids;
+    await sender.resend(a, { id: "mine" });
+    const error: unknown = await sender.resend(b, { id: "mine" }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: "StoreError", message: ID_IN_USE });
+    expect(await sender.delivery("mine")).toMatchObject({ source: "shop", resendOf: a });
+    expect(await sender.count({})).toBe(3);
+  }
 });
 
 describe("a waiting delivery", () => {

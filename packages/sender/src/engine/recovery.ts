@@ -10,6 +10,7 @@ import {
   MESSAGE_TYPES,
 } from "../delivery/delivery.ts";
 import type { DeliveryStore, NewMessageContent, NextDelivery } from "../store/delivery-store.ts";
+import { StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
@@ -60,6 +61,7 @@ export class Recovery {
     // One that waits may fail, and is then left out by its copies.
     const isCopy = original !== undefined && message === undefined && original.state !== "delivered";
     const nextId = options.id ?? (isCopy ? (await this.#copiesOf([original])).of(original).nextId : newId());
+    if (original !== undefined && options.id !== undefined) await this.#assertFree(options.id);
     const next = { id: nextId, acceptedAt: now(), message };
     const repeat = (from: Delivery): Promise<boolean> =>
       // An id of the caller may be in use: for other bytes, too.
@@ -177,6 +179,20 @@ export class Recovery {
       }
     }
     return removed;
+  }
+
+  /**
+   * Stores that keep each source by itself know an id in their own source alone. One that does not answer keeps nobody from
+   * sending what another has.
+   *
+   * @throws StoreError when any source has a delivery of this id
+   */
+  async #assertFree(id: string): Promise<void> {
+    if ((await this.#parts.store.find(id).catch(() => undefined)) === undefined) return;
+    throw new StoreError(
+      "ERR_STORE_FAILED",
+      `resend({ id }): the store has a delivery ${JSON.stringify(id)} already. Choose another id, or leave it out.`,
+    );
   }
 
   /** Stores a copy, unless it was stored by somebody else meanwhile. False when the original is no longer kept. */
