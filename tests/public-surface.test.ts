@@ -44,3 +44,14 @@ it("a change to what a package exports fails until it is recorded, and is printe
   expect((await surface(copy)).code).toBe(0);
   expect((await surface("--check", copy)).code).toBe(0);
 });
+
+it("an entry that does not name the type of what it gives fails, since no app could declare what it exports of it", async () => {
+  const copy = await copyOfProtocol();
+  await appendFile(
+    join(copy, "packages/protocol/dist/index.d.ts"),
+    "\ninterface Unnamed { readonly planted: true }\nexport declare function planted(): Promise<Unnamed>;\n",
+  );
+  const { code, output } = await surface(copy);
+  expect(output).toContain("@countersign/protocol exports planted, and not the type that it gives: Unnamed");
+  expect(code).toBe(1);
+});

@@ -1,5 +1,6 @@
 // Records what each package exports: `packages/NAME/api.txt` lists every name of every entry with its declaration, read
 // from the built types. So a change to what users see is a change to a file that is reviewed.
+// An entry names the types of its package that its functions and values give, or it exits with 1.
 //   node surface.mjs                       record
 //   node surface.mjs --check               exit 1 and print the difference where a record is not what was built
 //   node surface.mjs --check DIRECTORY     the same for another copy of the repository (the test that changes one)
@@ -51,7 +52,7 @@ const checker = program.getTypeChecker();
 
 /** What a name stands for: its declarations, or the package that it comes from. */
 function describe(exported, folder) {
-  const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
+  const symbol = resolved(exported);
   const declarations = symbol.declarations ?? [];
   const foreign = declarations.find((node) => !node.getSourceFile().fileName.startsWith(`${folder}/dist/`));
   if (declarations.length === 0) throw new Error(`${exported.name} of ${folder} has no declaration`);
@@ -80,15 +81,52 @@ function textOf(declaration, name, ownName) {
   return name === ownName ? text : `${text} // exported as ${name}`;
 }
 
+/** The types of this package that a function or a value gives, and its entry does not name: no app could declare what it exports of them. */
+function unnamedOf({ folder, entries }) {
+  return entries.flatMap(({ name, file }) => {
+    const exports = exportsOf(file);
+    const named = new Set(exports.map(resolved));
+    return exports.flatMap((exported) =>
+      (resolved(exported).declarations ?? [])
+        .filter((node) => ts.isFunctionDeclaration(node) || ts.isVariableDeclaration(node))
+        .flatMap((node) => (node.type === undefined ? [] : typesNamedIn(node.type)))
+        .filter((type) => isDeclaredIn(type, folder) && !named.has(type))
+        .map((type) => `${name} exports ${exported.name}, and not the type that it gives: ${type.name}`),
+    );
+  });
+}
+
+function typesNamedIn(node) {
+  const own = ts.isTypeReferenceNode(node) ? [checker.getSymbolAtLocation(node.typeName)] : [];
+  const inner = [];
+  node.forEachChild((child) => void inner.push(...typesNamedIn(child)));
+  return [...own.filter((symbol) => symbol !== undefined).map(resolved), ...inner];
+}
+
+function isDeclaredIn({ flags, declarations = [] }, folder) {
+  const isParameter = (flags & ts.SymbolFlags.TypeParameter) !== 0;
+  return (
+    !isParameter &&
+    declarations.length > 0 &&
+    declarations.every((node) => node.getSourceFile().fileName.startsWith(`${folder}/dist/`))
+  );
+}
+
+function resolved(symbol) {
+  return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+}
+
+function exportsOf(file) {
+  const module = checker.getSymbolAtLocation(program.getSourceFile(file));
+  if (module === undefined) throw new Error(`${file} is no module`);
+  return checker.getExportsOfModule(module);
+}
+
 function surfaceOf({ folder, entries }) {
   const parts = entries.map(({ name, file }) => {
-    const module = checker.getSymbolAtLocation(program.getSourceFile(file));
-    if (module === undefined) throw new Error(`${file} is no module`);
-    const lines = checker
-      .getExportsOfModule(module)
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .flatMap((exported) => describe(exported, folder));
-    return `## ${name}: ${checker.getExportsOfModule(module).length} names\n\n${lines.join("\n")}\n`;
+    const exports = exportsOf(file).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const lines = exports.flatMap((exported) => describe(exported, folder));
+    return `## ${name}: ${exports.length} names\n\n${lines.join("\n")}\n`;
   });
   return parts.join("\n");
 }
@@ -101,6 +139,9 @@ function difference(recorded, built) {
     ...after.filter((line) => !before.includes(line)).map((line) => `  + ${line}`),
   ].join("\n");
 }
+
+const unnamed = packages.flatMap(unnamedOf);
+for (const line of unnamed) console.error(line);
 
 let changed = 0;
 for (const pack of packages) {
@@ -119,4 +160,4 @@ const entryCount = packages.reduce((sum, { entries }) => sum + entries.length, 0
 console.log(
   `${packages.length} packages, ${entryCount} entries, ${changed} ${isCheck ? "differ" : "recorded anew"}`,
 );
-process.exit(isCheck && changed > 0 ? 1 : 0);
+process.exit(unnamed.length > 0 || (isCheck && changed > 0) ? 1 : 0);

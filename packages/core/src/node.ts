@@ -8,6 +8,7 @@ import type { WebhookResponse } from "./receiver/response.ts";
 import { settleNothing } from "./dedupe/settle.ts";
 
 export { readRawBody, type ReadRawBodyOptions } from "./request/read-raw-body.ts";
+export type { WebhookRequest } from "./request/request.ts";
 
 /** A Node request, with what a platform or an earlier body parser may have put on it. */
 export type NodeRequest = IncomingMessage & { rawBody?: unknown; body?: unknown };

@@ -20,6 +20,8 @@ import type { ReceivedMessage } from "./messages/messages.ts";
 import type { Received } from "./receiver/received.ts";
 import { headerValue, type WebhookHeaders } from "./request/request.ts";
 
+export type { ReceiverInstrument } from "./receiver/instrument.ts";
+
 /** Options of `otel()`, of the receiver and of the sender. */
 export interface OtelOptions {
   /** Makes the tracer. Default: the one that is registered globally. */

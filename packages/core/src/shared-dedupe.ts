@@ -1,5 +1,7 @@
 import type { Claim, DedupeStore } from "./dedupe/dedupe.ts";
 
+export type { Claim, DedupeStore } from "./dedupe/dedupe.ts";
+
 /** The steps of a {@link DedupeStore} that receivers on many machines share. Each must be atomic. */
 export interface SharedDedupeSteps {
   /** Takes the key for this token if it is free. The same token again gets the same answer. */

@@ -21,9 +21,7 @@ export interface CallDefaults {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-type FieldNames = Readonly<Record<string, true>>;
-
-const COMMON_FIELDS: FieldNames = {
+const COMMON_FIELDS: Readonly<Record<string, true>> = {
   userId: true,
   anonymousId: true,
   integrations: true,
@@ -48,7 +46,7 @@ export const TEXT_FIELDS = [
 ] as const;
 
 /** The fields of each type of call (spec 2.3), as the keys of an object. */
-export const CALL_FIELDS: Readonly<Record<CallType, FieldNames>> = {
+export const CALL_FIELDS: Readonly<Record<CallType, Readonly<Record<string, true>>>> = {
   identify: { ...COMMON_FIELDS, traits: true },
   track: { ...COMMON_FIELDS, event: true, properties: true },
   page: { ...COMMON_FIELDS, name: true, category: true, traits: true, properties: true },

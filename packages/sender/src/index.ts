@@ -57,10 +57,10 @@ export { SettingsChangedError, SettingsError, type SettingsIssue } from "./setti
 export { makePrivateFolder } from "./sqlite/make-folder.ts";
 export { type MovedCounts, type MoveOptions, moveSqliteStore } from "./sqlite/move-sqlite-store.ts";
 export { releaseNativeHandles } from "./sqlite/release-native-handles.ts";
-export { sqliteStore } from "./sqlite/sqlite-store.ts";
+export { sqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 export { shardedStore } from "./store/sharded-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
-export type { StoreSpace, StoreState } from "./store/delivery-store.ts";
+export type { DeliveryStore, StoreSpace, StoreState } from "./store/delivery-store.ts";
 export { type AddressPolicyOptions, assertCallable } from "./transport/address-policy.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
 export type { SenderInstrument } from "./transport/instrument.ts";

@@ -1,8 +1,15 @@
-export { ATTEMPT_OUTCOMES } from "./delivery/attempt.ts";
+export {
+  type Attempt,
+  ATTEMPT_OUTCOMES,
+  type AttemptOutcome,
+  type AttemptSummary,
+} from "./delivery/attempt.ts";
 export { DELIVERY_STATES, MESSAGE_TYPES } from "./delivery/delivery.ts";
 export type {
   Delivery,
+  DeliveryInfo,
   DeliveryProgress,
+  DeliveryState,
   DeliverySummary,
   DueDelivery,
   EndpointProgress,

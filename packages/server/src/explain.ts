@@ -1,2 +1,3 @@
 export { explainSignature, type Explanation, type ExplainInput } from "./verify/explain-signature.ts";
 export { REJECTION_FIXES, SKIP_FIXES } from "./ingest/fixes.ts";
+export type { RejectionReason } from "./ingest/rejections.ts";

@@ -11,6 +11,7 @@ export {
   destinationsWithoutSettings,
   namedDestinations,
   withoutSettingsLine,
+  type DestinationStats,
   type NamedDestination,
 } from "./settings/find-settings.ts";
 export { savedSources } from "./settings/settings-book.ts";
