@@ -55,3 +55,24 @@ it("an entry that does not name the type of what it gives fails, since no app co
   expect(output).toContain("@countersign/protocol exports planted, and not the type that it gives: Unnamed");
   expect(code).toBe(1);
 });
+
+it("an option that may be left out and does not take undefined fails, unless its comment says that", async () => {
+  const copy = await copyOfProtocol();
+  await appendFile(
+    join(copy, "packages/protocol/dist/index.d.ts"),
+    `
+export interface PlantedOptions {
+  readonly wrong?: string;
+  readonly right?: string | undefined;
+  /** As a rule, \`undefined\` is
+   *  not wanted; here \`undefined\` is refused. */
+  readonly said?: string;
+}
+`,
+  );
+  const { code, output } = await surface(copy);
+  expect(output.split("\n").filter((line) => line.includes("PlantedOptions"))).toEqual([
+    "@countersign/protocol: PlantedOptions.wrong is optional, and does not take undefined",
+  ]);
+  expect(code).toBe(1);
+});

@@ -1,6 +1,7 @@
 // Records what each package exports: `packages/NAME/api.txt` lists every name of every entry with its declaration, read
 // from the built types. So a change to what users see is a change to a file that is reviewed.
-// An entry names the types of its package that its functions and values give, or it exits with 1.
+// It exits with 1 where an entry does not name the types of its package that its functions and values give, and where an
+// option that may be left out does not take `undefined`.
 //   node surface.mjs                       record
 //   node surface.mjs --check               exit 1 and print the difference where a record is not what was built
 //   node surface.mjs --check DIRECTORY     the same for another copy of the repository (the test that changes one)
@@ -96,6 +97,36 @@ function unnamedOf({ folder, entries }) {
   });
 }
 
+/** Options that do not take `undefined`, and do not say so: with `exactOptionalPropertyTypes`, an app could not pass on what it may not have. */
+function withoutUndefined({ name, entries }) {
+  return entries.flatMap(({ file }) =>
+    exportsOf(file)
+      .filter((exported) => /(?:Options|Input)$/.test(exported.name))
+      .flatMap((exported) => resolved(exported).declarations ?? [])
+      .flatMap((node) => (ts.isInterfaceDeclaration(node) ? [...node.members] : []))
+      .filter((member) => ts.isPropertySignature(member) && member.questionToken !== undefined)
+      .filter((member) => !takesUndefined(member) && !/`undefined` is refused/.test(commentOf(member)))
+      .map(
+        (member) =>
+          `${name}: ${member.parent.name.text}.${member.name.getText()} is optional, and does not take undefined`,
+      ),
+  );
+}
+
+function takesUndefined({ type }) {
+  const types = type !== undefined && ts.isUnionTypeNode(type) ? type.types : [type];
+  return types.some(
+    ({ kind }) => kind === ts.SyntaxKind.UndefinedKeyword || kind === ts.SyntaxKind.UnknownKeyword,
+  );
+}
+
+function commentOf(node) {
+  return node
+    .getFullText()
+    .slice(0, node.getLeadingTriviaWidth())
+    .replaceAll(/\s*\n\s*\*?\s*/g, " ");
+}
+
 function typesNamedIn(node) {
   const own = ts.isTypeReferenceNode(node) ? [checker.getSymbolAtLocation(node.typeName)] : [];
   const inner = [];
@@ -140,8 +171,8 @@ function difference(recorded, built) {
   ].join("\n");
 }
 
-const unnamed = packages.flatMap(unnamedOf);
-for (const line of unnamed) console.error(line);
+const faults = new Set(packages.flatMap((pack) => [...unnamedOf(pack), ...withoutUndefined(pack)]));
+for (const fault of faults) console.error(fault);
 
 let changed = 0;
 for (const pack of packages) {
@@ -160,4 +191,4 @@ const entryCount = packages.reduce((sum, { entries }) => sum + entries.length, 0
 console.log(
   `${packages.length} packages, ${entryCount} entries, ${changed} ${isCheck ? "differ" : "recorded anew"}`,
 );
-process.exit(unnamed.length > 0 || (isCheck && changed > 0) ? 1 : 0);
+process.exit(faults.size > 0 || (isCheck && changed > 0) ? 1 : 0);

@@ -19,11 +19,11 @@ export interface SentBatch {
 /** How the service must answer: a response (200 if it does not say), an error (no answer), or never. */
 export type Reply =
   | {
-      readonly status?: number;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly body?: string;
+      readonly status?: number | undefined;
+      readonly headers?: Readonly<Record<string, string>> | undefined;
+      readonly body?: string | undefined;
       /** Keep the messages although the answer is not a success: an answer that was lost on its way. */
-      readonly stored?: boolean;
+      readonly stored?: boolean | undefined;
     }
   | Error
   | "hang";

@@ -128,9 +128,9 @@ export const ERROR_CODES: readonly WebhookErrorCode[] = Object.keys(CODES) as We
 /** Options of a {@link WebhookError}, besides its code. */
 export interface WebhookErrorOptions {
   /** What was wrong, safe to show to the caller. Default: the code's own sentence. */
-  readonly message?: string;
+  readonly message?: string | undefined;
   /** What the operator should check. Never sent. Default: the code's own sentence. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** The error behind it. Never sent. Default: none. */
   readonly cause?: unknown;
 }

@@ -19,13 +19,13 @@ export type NodeHttp2Request = Http2ServerRequest & { rawBody?: unknown; body?: 
 /** Options of {@link toWebhookRequest}. */
 export interface ToWebhookRequestOptions<TRequest> {
   /** The framework's own request, for the hooks and the `secret` function. Default: the Node request. */
-  readonly request?: TRequest;
+  readonly request?: TRequest | undefined;
   /** The hint of the error for a body that was read before and not kept: what to change in this framework. */
-  readonly alreadyReadHint?: string;
+  readonly alreadyReadHint?: string | undefined;
   /** The object with `rawBody` and `body`, if it is not the Node request: Koa and Fastify have their own request. */
-  readonly kept?: object;
+  readonly kept?: object | undefined;
   /** The stream to read, if it is not the Node request. */
-  readonly stream?: NodeJS.ReadableStream;
+  readonly stream?: NodeJS.ReadableStream | undefined;
   /** What an earlier verification of the same request left on it. If there is one, the body counts as read. */
   readonly verified?: object | undefined;
 }

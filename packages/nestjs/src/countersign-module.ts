@@ -29,7 +29,7 @@ export interface CountersignModuleExtras {
 export interface CountersignModuleAsyncOptions<TRequest = NestRequest>
   extends CountersignModuleExtras, Pick<ModuleMetadata, "imports"> {
   /** The arguments of the factory, in order. */
-  readonly inject?: NonNullable<Extract<Provider, { inject?: unknown }>["inject"]>;
+  readonly inject?: NonNullable<Extract<Provider, { inject?: unknown }>["inject"]> | undefined;
   /** Creates the options. If it throws, the app does not start. */
   readonly useFactory: (
     ...injected: never[]

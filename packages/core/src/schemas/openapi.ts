@@ -6,9 +6,9 @@ import { PROBLEM_TITLES } from "../receiver/response.ts";
 /** Options of {@link openApiDocument}. */
 export interface OpenApiOptions {
   /** Title of the document. Default: `Webhook receiver`. */
-  readonly title?: string;
+  readonly title?: string | undefined;
   /** Version of the document. Default: `1.0.0`. */
-  readonly version?: string;
+  readonly version?: string | undefined;
 }
 
 /**

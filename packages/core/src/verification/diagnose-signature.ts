@@ -12,7 +12,7 @@ export interface DiagnoseInput {
   /** The secret, or the secrets, that are accepted. */
   readonly secret: Secrets;
   /** Secrets that were used before. They are never accepted, only recognised. */
-  readonly retiredSecrets?: readonly string[];
+  readonly retiredSecrets?: readonly string[] | undefined;
 }
 
 const PARSED_BEFORE_TEXT =
