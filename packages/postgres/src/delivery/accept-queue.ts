@@ -27,11 +27,11 @@ import type { Lane } from "./lane.ts";
 import { keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
 import { splitBySize } from "./split-by-size.ts";
 
-/** Stored with one command: so many calls, and bytes of bodies. */
+/** The most calls, and bytes of bodies, that one command stores. */
 const CALLS_AT_ONCE = 500;
 const BYTES_AT_ONCE = 4_000_000;
 
-/** How often a command that met another one in its way is tried. */
+/** How often a command is tried that conflicts with another one. */
 const TRIES = 5;
 
 interface Waiting {
@@ -50,23 +50,23 @@ export interface AcceptQueueOptions {
   readonly dispatcher: Dispatcher;
   readonly claims: Claims;
   readonly membership: () => Membership;
-  /** Deliveries were stored that no worker has claimed. */
+  /** Called with the destinations of deliveries that were stored and not claimed. */
   readonly unclaimed: (destinations: readonly string[]) => void;
-  /** These deliveries were stored. */
+  /** Called with the deliveries that were stored. */
   readonly stored: (due: readonly DueDelivery[]) => void;
 }
 
-/** A delivery that is being stored, and the lane that takes it at once. */
+/** A delivery that is claimed with the command that stores it, and its lane. */
 interface Offer {
   readonly lane: Lane;
   readonly due: DueDelivery;
 }
 
-/** Group commit: what is accepted while a command of its source is under way goes with the next one. */
+/** Group commit: the calls that a source accepts while a command of it runs are stored together, with the next command. */
 export class AcceptQueue {
   readonly #options: AcceptQueueOptions;
   readonly #statement: Statement;
-  /** For what is not stored yet, which is next to all. */
+  /** Does not look for deliveries that are stored already. Nearly all commands are of this kind. */
   readonly #statementForNew: Statement;
   readonly #queues = new Map<string, Waiting[]>();
 
@@ -99,7 +99,7 @@ export class AcceptQueue {
       const error = await this.#store(source, nextGroup(queue), queue);
       const now = performance.now();
       if (error === undefined || now - startedAt < ANSWER_MS) continue;
-      // The database hangs: one group after another would wait as long in vain.
+      // The database hangs. Reject what has waited as long, since each further group would wait that long again.
       const fresh = queue.findIndex(({ since }) => now - since < ANSWER_MS);
       for (const { reject } of queue.splice(0, fresh === -1 ? queue.length : fresh)) reject(notTried(error));
     }
@@ -114,7 +114,7 @@ export class AcceptQueue {
   async #store(source: string, group: readonly Waiting[], queue: Waiting[]): Promise<StoreError | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        // What failed may be stored already, as after an answer that was lost.
+        // A later try looks for what is stored already: the answer of the one before may have been lost.
         await this.#tryToStore(source, group, attempt === 1);
         return undefined;
       } catch (error) {
@@ -125,7 +125,7 @@ export class AcceptQueue {
           for (const one of group) await this.#store(source, [one], queue);
           return undefined;
         }
-        // The time was that of the one that has waited for longest.
+        // The time limit was that of the call that has waited for longest. Others have time left.
         const now = performance.now();
         const waitsOn = ({ since }: Waiting): boolean =>
           error instanceof NotInTimeError && now - since < ANSWER_MS;
@@ -147,7 +147,7 @@ export class AcceptQueue {
     const parts = partsOf(group, offers);
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
     const claimant = { worker, epoch, claim };
-    // The first has waited for longest.
+    // The first call has waited for longest: its time limit counts.
     const { acceptance: { uniqueForMs } = {}, since } = group[0] ?? {};
     const isNew = isFirst && uniqueForMs === undefined;
     const statement = isNew ? this.#statementForNew : this.#statement;
@@ -183,7 +183,7 @@ export class AcceptQueue {
     }
   }
 
-  /** Which deliveries are taken as they are stored: those that are next, where there is room. */
+  /** The deliveries to claim with the command that stores them: those that are next in their lane, if it has room. */
   #offersOf(group: readonly Waiting[], membership: Membership): ReadonlyMap<string, Offer> {
     const offers = new Map<string, Offer>();
     if (!membership.mayClaim) return offers;
@@ -227,7 +227,7 @@ export class AcceptQueue {
   }
 }
 
-/** Nothing of it was sent, so that it is known not to be stored. */
+/** Why a call was rejected that was never sent to the database: it is known not to be stored. */
 function notTried(cause: StoreError): StoreError {
   const text = `The database did not answer for ${ANSWER_MS / 1_000} s, so this was not stored. Repeat it.`;
   return new StoreError("ERR_STORE_FAILED", text, cause);
@@ -247,7 +247,7 @@ function partsOf(
   });
 }
 
-/** The offers but those of deliveries that were not stored, which are next to none. */
+/** The offers without those of deliveries that were not stored. */
 function without(
   offers: ReadonlyMap<string, Offer>,
   missing: ReadonlySet<string>,
@@ -255,7 +255,7 @@ function without(
   return missing.size === 0 ? offers : new Map([...offers].filter(([id]) => !missing.has(id)));
 }
 
-/** What goes with the next command: of the same key or the same delivery there is at most one. */
+/** Takes the calls of the next command from the queue. No two of them have the same key, or the same delivery. */
 function nextGroup(queue: Waiting[]): readonly Waiting[] {
   const [ids, keys] = [new Set<string>(), new Set<string>()];
   let [count, calls, bytes] = [0, 0, 0];

@@ -11,10 +11,10 @@ import type { Membership } from "../workers/membership.ts";
 import type { Claims } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 
-/** Deliveries claimed with one command: their bodies are in memory. */
+/** The most deliveries that one command claims: their bodies are in memory. */
 const MOST_AT_ONCE = 500;
 
-/** Lanes that one command claims for. */
+/** The most lanes that one command claims for. */
 const LANES_AT_ONCE = 250;
 
 /** The parts of the store that a claimer uses. */
@@ -31,21 +31,23 @@ export interface ClaimerOptions {
   readonly failed: (error: Error) => void;
 }
 
-/** A lane, and how many it wants. */
+/** What to claim for a lane. */
 interface Wanted {
   readonly lane: Lane;
+  /** How many deliveries at most. */
   readonly room: number;
+  /** How often the lane had been stirred before. */
   readonly stirs: number;
 }
 
-/** Claims what is due for the lanes of each source, one command of a source at a time. */
+/** Claims due deliveries for the lanes. One command claims for the lanes of one source; a source has one command at a time. */
 export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #statement: Statement;
   readonly #claiming = new Set<string>();
-  /** Sources that have lanes with room while nothing may be claimed: a virtual clock waits, and this ends it. */
+  /** Sources whose lanes have room while nothing may be claimed, with the function that releases the held clock. */
   readonly #held = new Map<string, () => void>();
-  /** Where the next command begins, of more lanes than it claims for. */
+  /** The lane at which the next command begins, if there are more lanes than it claims for. */
   #turn = 0;
 
   constructor(options: ClaimerOptions) {
@@ -59,11 +61,11 @@ export class Claimer {
     const wanted = this.#wanted(source);
     const mayClaim = this.#options.membership().mayClaim;
     if (wanted.length > 0 && mayClaim) void this.#claim(source, wanted);
-    // Something may be due.
+    // Something may be due: until it is claimed, a virtual clock must not go on.
     this.#hold(source, wanted.length > 0 && !mayClaim);
   }
 
-  /** Whether the clock is to wait until this source is pumped again. */
+  /** Holds the clock until this source is pumped again, or releases it. */
   #hold(source: string, isHeld: boolean): void {
     const release = this.#held.get(source);
     if (isHeld === (release !== undefined)) return;
@@ -72,7 +74,7 @@ export class Claimer {
     release?.();
   }
 
-  /** Lanes with room, in turn, and an equal part of what one command claims for each. */
+  /** The lanes of this source with room. Each gets an equal part of what one command claims, and they take turns. */
   #wanted(source: string): readonly Wanted[] {
     const open: Wanted[] = [];
     for (const lane of this.#options.lanes()) {
@@ -116,10 +118,10 @@ export class Claimer {
     const values = [encodeText(source), worker, membership.epoch, claim, destinations, rooms, now];
     try {
       const rows = await connections.query<ClaimRow>("work", this.#statement, values);
-      // Taken over while it was asked: what was claimed is another worker's.
+      // If the claims were lost meanwhile, what was claimed belongs to another worker.
       if (!signal.aborted) for (const one of wanted) this.#take(one, rows, worker, claim);
     } finally {
-      // After the hand-over: a lane that stops has not left while what was claimed for it is not given back.
+      // Only after the hand-over: a lane that stops has to wait until what was claimed for it is given back.
       for (const { lane, room } of wanted) lane.reserved -= room;
       for (const { lane } of wanted) lane.checkEmpty();
     }

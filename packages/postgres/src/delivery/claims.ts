@@ -10,7 +10,7 @@ export class Claims {
   readonly #commands = new UnderWay();
   #lost = newController();
 
-  /** Aborted when the claims made until then are lost. */
+  /** The signal for claims that are made now: aborted when they are lost. */
   get signal(): AbortSignal {
     return this.#lost.signal;
   }
@@ -21,7 +21,7 @@ export class Claims {
     return this.#number;
   }
 
-  /** Everything claimed until now is lost. */
+  /** Aborts the signal of all claims made until now: another worker has taken them over. */
   lose(): void {
     const lost = this.#lost;
     this.#lost = newController();
@@ -46,7 +46,7 @@ export class Claims {
 
 function newController(): AbortController {
   const controller = new AbortController();
-  // Every attempt in progress listens.
+  // Every attempt in progress adds a listener.
   setMaxListeners(0, controller.signal);
   return controller;
 }

@@ -25,22 +25,22 @@ export interface DispatcherOptions {
   readonly claims: Claims;
   readonly settler: Settler;
   readonly membership: () => Membership;
-  /** A settlement was stored. */
+  /** Called when a settlement was stored. */
   readonly settled: (handOver: HandOver, settlement: Settlement) => void;
-  /** A delivery of this destination waits again, and this process will not claim it. */
+  /** Called when a delivery of this destination is pending again, and this process will not claim it. */
   readonly left: (destination: string) => void;
   readonly failed: (error: Error) => void;
 }
 
-/** The lanes of this process: what is claimed for them is handed over, in turn, and settled. */
+/** The lanes of this process. Hands claimed deliveries over to the engine, and passes their settlements to the settler. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimer: Claimer;
   readonly #lanes = new Map<string, Lane>();
-  /** Lanes that take nothing more, and have something under way. */
+  /** Lanes that were stopped, and still have deliveries in progress. */
   readonly #leaving = new Set<Lane>();
   readonly #memory = { bytes: 0 };
-  /** Lanes of deliveries that have ended in this turn, whose connections are free in the next one. */
+  /** The lane of each delivery whose attempts ended in this turn of the event loop. Its connection is free in the next turn. */
   readonly #freeing: Lane[] = [];
   #turn: NodeJS.Immediate | undefined;
 
@@ -107,7 +107,7 @@ export class Dispatcher {
     return [...this.#lanes.values()].every((lane) => lane.delivering <= this.shareOf(lane));
   }
 
-  /** The claims that are known: what was claimed again without knowing has another number. */
+  /** The claims that this process knows of. A claim whose answer was lost has another number, and is not among them. */
   claimed(): readonly KnownClaim[] {
     const lanes = new Set([...this.#lanes.values(), ...this.#leaving]);
     return [...lanes].flatMap(({ inFlight }) =>
@@ -115,7 +115,7 @@ export class Dispatcher {
     );
   }
 
-  /** Something was stored for these destinations by another process. */
+  /** Looks for due deliveries of these destinations: others may have stored some. */
   stir(destinations: Iterable<string>): void {
     const sources = new Set<string>();
     for (const destination of destinations) {
@@ -126,7 +126,7 @@ export class Dispatcher {
     for (const source of sources) this.pump(source);
   }
 
-  /** Something may have been stored anywhere. */
+  /** Looks for due deliveries of all destinations, and starts those that wait, since shares may have grown. */
   stirAll(): void {
     for (const lane of this.#lanes.values()) this.#startWaiting(lane);
     this.stir(this.#lanes.keys());
@@ -137,7 +137,7 @@ export class Dispatcher {
     this.#claimer.pump(source);
   }
 
-  /** Asks once for all destinations when they are due next: what no notice has told. */
+  /** Asks the database, once for all destinations, when they are due next: a notice may be missing. */
   async peek(): Promise<void> {
     const lanes = [...this.#lanes.values()];
     if (lanes.length === 0) return;
@@ -178,7 +178,7 @@ export class Dispatcher {
     this.#startWaiting(lane);
   }
 
-  /** Gives back what would wait here for too long, while other processes may have a place; returns the destinations. */
+  /** Gives back deliveries that would wait too long here, if other processes may have a place. Returns their destinations. */
   async giveBackLate(): Promise<readonly string[]> {
     if (!this.#options.membership().hasOthers) return [];
     const now = performance.now();
@@ -187,7 +187,7 @@ export class Dispatcher {
     return [...new Set(late.map(({ lane }) => lane.options.destination))];
   }
 
-  /** What was claimed and not begun is due as before, for the worker that serves the destination next. */
+  /** Ends a claim before its first attempt: the delivery is due as before, and any worker may claim it. */
   #giveBack(handOver: HandOver): Promise<void> {
     const release = this.#options.clock.hold();
     return new Promise((resolve) =>
@@ -203,7 +203,7 @@ export class Dispatcher {
     while (lane.waiting > 0 && lane.places(share) > 0) {
       const next = lane.nextWaiting();
       if (next === undefined) return;
-      // Another worker has it.
+      // The claim was lost: another worker has the delivery.
       if (next.signal.aborted) lane.forget(next);
       else void this.#deliver(next);
     }
@@ -220,7 +220,7 @@ export class Dispatcher {
     this.#finish(handOver, settlement, release);
   }
 
-  /** Frees a place after whatever makes the connections free of all deliveries that end in this turn. */
+  /** Frees a place at the end of this turn, when the connections of all deliveries that ended in it are free, too. */
   #freeSoon(lane: Lane): void {
     this.#freeing.push(lane);
     clearImmediate(this.#turn);
@@ -264,7 +264,7 @@ export class Dispatcher {
   }
 }
 
-/** It is due as before. */
+/** The settlement of a delivery that was not attempted: it is due as before. */
 function unchanged({ dueAt, rounds, progress }: DueDelivery): Settlement {
   return { state: "pending", dueAt, rounds, progress, attempts: [] };
 }

@@ -16,11 +16,11 @@ import { splitBySize } from "./split-by-size.ts";
 
 /** The parts of the store that an intake uses. */
 export interface IntakeOptions extends AcceptQueueOptions {
-  /** Something was stored for these destinations. */
+  /** Called with the destinations of deliveries that were stored together with traits. */
   readonly stirred: (destinations: readonly string[]) => void;
 }
 
-/** Stores what is accepted: each source for itself, and together with what is known of a trait. */
+/** Stores acceptances: those of several sources apart, and those with traits in one transaction with the traits. */
 export class Intake {
   readonly #options: IntakeOptions;
   readonly #queue: AcceptQueue;
@@ -46,7 +46,7 @@ export class Intake {
     const { repeats, failures } = await acceptParts(parts, (part) =>
       this.#queue.add(part.key, part.acceptance),
     );
-    // Some sources have their part: the same ids again store the rest.
+    // Some sources have their part. Whoever repeats all with the same ids stores the rest.
     if (failures.length === parts.length) throw storeErrorOf(failures[0]);
     if (failures.length > 0) throw partlyStored(failures[0]);
     return { repeats };
@@ -85,7 +85,7 @@ function partlyStored(cause: unknown): StoreError {
   );
 }
 
-/** A sync that is repeated finds out by its version. */
+/** Why it is not known whether a sync was stored. The sync reads the trait again: its version tells. */
 function unknownTraits(cause: unknown): StoreError {
   return new StoreError(
     "ERR_STORE_CHANGED",

@@ -18,47 +18,50 @@ export interface HandOver extends BagItem {
 export interface LaneOptions {
   readonly source: string;
   readonly destination: string;
-  /** In all processes. */
+  /** How many deliveries may be in progress at once, in all processes together. */
   readonly concurrency: number;
   readonly handler: DeliveryHandler;
   readonly clock: Clock;
-  /** Something falls due. */
+  /** Called when a delivery falls due at a time that the lane waited for. */
   readonly wake: (lane: Lane) => void;
-  /** Whether other processes may have a place for what would wait here. */
+  /** Whether other processes have the store open, which could deliver what would wait here. */
   readonly hasOthers: () => boolean;
-  /** Bytes of the bodies that wait in any lane. */
+  /** How many bytes of bodies wait for a place, in all lanes of this process. */
   readonly memory: { bytes: number };
 }
 
 /** How long a delivery may wait for a place while another process may have one, in milliseconds. */
 const AHEAD_MS = 250;
 
-/** How much of the average the last attempt makes up. */
+/** The weight of the last attempt in the moving average of how long attempts take. */
 const WEIGHT = 0.1;
 
-/** What may wait for a place at most, in a lane and, of bodies, in all lanes: it is in memory. */
+/** What waits for a place is in memory: at most so many deliveries in a lane, and so many bytes of bodies in all lanes. */
 const MOST_AHEAD = 4_000;
 const MOST_BYTES = 64_000_000;
 
-/** Of what may wait, the part that is left when more is claimed: few large commands cost less than many small ones. */
+/** A lane claims more when so little is left of what may wait: a few large commands cost less than many small ones. */
 const LOW_WATER = 0.5;
 
-/** One destination being served: what is under way, and what is known of what is due. */
+/**
+ * One destination that is served: its claimed deliveries, and what is known of those that are due. It only counts: `Claimer`
+ * claims for it, and `Dispatcher` hands over.
+ */
 export class Lane {
   readonly options: LaneOptions;
-  /** Claimed and not settled. */
+  /** The deliveries that are claimed and not settled. */
   readonly inFlight: Bag<HandOver> = new Bag();
-  /** Of them, those that wait for a place. */
+  /** Those of `inFlight` that wait for a place. */
   readonly #waiting: HandOver[] = [];
-  /** Of them, those that are being delivered. */
+  /** How many of `inFlight` are being delivered. */
   delivering = 0;
   #averageMs: number | undefined;
-  /** Places for deliveries that are being stored or claimed at this moment. */
+  /** How many places are kept for deliveries that a command is storing or claiming. */
   reserved = 0;
   isStopped = false;
   /** Whether everything that is due is claimed, as far as is known. */
   #isDrained = false;
-  /** Counts what was heard of, so that a claim under way does not miss it. */
+  /** Counts the calls of `stir`, so that a claim that began before one does not take the lane for drained. */
   #stirs = 0;
   #wake: { readonly at: number; readonly task: ScheduledTask } | undefined;
   #whenEmpty: (() => void)[] = [];
@@ -81,14 +84,14 @@ export class Lane {
     this.#stirs += 1;
   }
 
-  /** How many more it may claim, of those that are stored already: none while enough of them wait. */
+  /** How many stored deliveries it may claim now: 0 as long as enough wait for a place. */
   room(share: number): number {
     const room = this.roomForNew(share);
     const ahead = this.#ahead(share);
     return room >= ahead * LOW_WATER ? room : 0;
   }
 
-  /** How many more it may take as they are stored. What it can begin soon need not be claimed and read back. */
+  /** How many new deliveries it may claim with the command that stores them, which saves reading them back. */
   roomForNew(share: number): number {
     const ahead = this.#ahead(share);
     const places = share - this.delivering - this.#waiting.length - this.reserved;
@@ -96,7 +99,7 @@ export class Lane {
     return Math.max(Math.min(places + ahead, share * 2 + ahead - claimed), 0);
   }
 
-  /** How many may wait for a place: where others deliver, as many as get one in time, by how long attempts take. */
+  /** How many may wait for a place. Beside other processes: as many as get one within `AHEAD_MS`, judged by how long attempts take. */
   #ahead(share: number): number {
     const { memory, hasOthers } = this.options;
     if (memory.bytes > MOST_BYTES) return 0;
@@ -124,16 +127,16 @@ export class Lane {
     return next;
   }
 
-  /** Those that came last and would wait for too long, `now` by `performance.now()`; they wait no more. */
+  /** Removes and returns those that came last and would wait for too long. `now` is of `performance.now()`. */
   takeLate(share: number, now: number): readonly HandOver[] {
     const [first] = this.#waiting;
-    // Attempts that have not ended yet tell nothing of how long they take.
+    // Attempts that are still in progress are not in the average. That the first one waits shows that they are slow.
     const waitedMs = first === undefined ? 0 : now - first.since;
     if (waitedMs > AHEAD_MS * 2) this.#averageMs = Math.max(this.#averageMs ?? 0, waitedMs);
     return this.takeWaiting(this.#ahead(share));
   }
 
-  /** All that wait but the first `kept`; they wait no more. */
+  /** Removes and returns all that wait, except the first `kept`. */
   takeWaiting(kept = 0): readonly HandOver[] {
     const taken = this.#waiting.splice(kept);
     for (const { due } of taken) this.options.memory.bytes -= due.body.length;
@@ -145,20 +148,23 @@ export class Lane {
     return share - this.delivering;
   }
 
-  /** An attempt took so long. */
+  /** Adds to the average how long an attempt took. */
   took(ms: number): void {
     this.#averageMs = this.#averageMs === undefined ? ms : this.#averageMs + (ms - this.#averageMs) * WEIGHT;
   }
 
-  /** Whether a delivery that is being stored is the next one, so that it may be taken at once. */
+  /** Whether nothing is due before a delivery that is about to be stored, so that it may be claimed as it is stored. */
   isNext(dueAt: number): boolean {
     const isFirst = this.#isDrained && (this.#wake === undefined || this.#wake.at > dueAt);
     return isFirst && !this.isStopped && dueAt <= this.options.clock.now();
   }
 
   /**
-   * A claim found less than there was room for; `stirs` is how often it had been stirred when it began. It does not know of what was
-   * stored to be due later while it was under way: who knows of that has set the time to wake by.
+   * Called when a claim found fewer deliveries than it had room for. If the lane was stirred since the claim began, more may be due.
+   *
+   * @param stirs The value of `stirs` when the claim began.
+   * @param nextDueAt When the next delivery is due. The claim does not know of one that was stored meanwhile to be due
+   *   later; whoever stored that has called `wakeBy`.
    */
   drained(stirs: number, nextDueAt: number | undefined): void {
     if (stirs !== this.#stirs) return;
@@ -166,7 +172,7 @@ export class Lane {
     if (nextDueAt !== undefined) this.wakeBy(nextDueAt);
   }
 
-  /** Something falls due at this time. */
+  /** Wakes the lane at this time, and not at another one. */
   wakeAt(at: number | undefined): void {
     if (this.#wake?.at === at) return;
     this.#wake?.task.cancel();
@@ -181,7 +187,7 @@ export class Lane {
     this.#wake = { at, task };
   }
 
-  /** It is woken at this time at the latest. */
+  /** Wakes the lane at this time, or earlier. */
   wakeBy(at: number): void {
     if (this.#wake === undefined || this.#wake.at > at) this.wakeAt(at);
   }

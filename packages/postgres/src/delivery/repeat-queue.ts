@@ -4,7 +4,7 @@ import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf } from "../schema/names.ts";
 import type { DeliveryChanges, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
 
-/** Stored with one command: so many copies, and bytes of bodies of their own. */
+/** The most copies, and bytes of changed bodies, that one command stores. */
 const AT_ONCE = 500;
 const BYTES_AT_ONCE = 4_000_000;
 
@@ -13,7 +13,7 @@ interface Waiting extends Repetition {
   readonly reject: (error: StoreError) => void;
 }
 
-/** Group commit of repetitions: each on its own would wait for the disk, and for the others, which count in the same row. */
+/** Group commit of copies. One by one, each would wait for the disk, and for a lock: they all count in one row. */
 export class RepeatQueue {
   readonly #changes: DeliveryChanges;
   readonly #partitions: DayPartitions;
@@ -27,7 +27,7 @@ export class RepeatQueue {
     this.#writer = writer;
   }
 
-  /** Stores a copy; resolves to what the original is for, undefined when there is no such delivery. Rejects when its id is in use. */
+  /** Stores a copy. Resolves to undefined if the original is not kept, and rejects if the id of the copy is in use. */
   add(id: string, next: NextDelivery): Promise<RepeatedFrom | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ id, next, resolve, reject });
@@ -48,7 +48,7 @@ export class RepeatQueue {
       const found = await this.#partitions.storing(days, () => this.#changes.repeat(group, this.#writer()));
       group.forEach(({ next, resolve, reject }, index) => {
         const from = found[index];
-        // Another process may have stored this very copy: then it tells of it.
+        // Another process may have stored this very copy: then that process tells of it.
         if (from?.stored === false) reject(isInUse(next.id));
         else resolve(from);
       });

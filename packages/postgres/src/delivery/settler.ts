@@ -19,7 +19,7 @@ import {
 } from "../tables/settle-statement.ts";
 import type { HandOver } from "./lane.ts";
 
-/** Settlements stored with one command. */
+/** The most settlements that one command stores. */
 const AT_ONCE = 500;
 /**
  * After a command, settlements gather for so long, in milliseconds, unless there are enough for the next one. A command for
@@ -27,7 +27,7 @@ const AT_ONCE = 500;
  */
 const PAUSE_MS = 5;
 const ENOUGH = 64;
-/** How soon it is tried again: at first, and at last. */
+/** The pause before a command is tried again: at first, and at most. */
 const [SHORTEST_RETRY_MS, LONGEST_RETRY_MS] = [20, 500];
 
 interface Waiting extends SettleEntry {
@@ -62,7 +62,7 @@ export class Settler {
     this.#carrying = keptForMany("carry", settleSql(options.names, true));
   }
 
-  /** @param done Is told once whether it was stored; false when the claim was lost. */
+  /** @param done Called once: with true when the settlement was stored, with false when the claim was lost. */
   settle(handOver: HandOver, settlement: Settlement, done: (isStored: boolean) => void): void {
     const { id, source, acceptedAt } = handOver.due.delivery;
     const now = Math.floor(this.#options.clock.now());
@@ -83,7 +83,7 @@ export class Settler {
   }
 
   async #run(source: string, queue: Waiting[]): Promise<void> {
-    // All that settle in this turn go together.
+    // Settlements of the same turn of the event loop go together.
     await new Promise((resolve) => setImmediate(resolve));
     while (queue.length > 0) {
       const group = queue.splice(0, AT_ONCE);
@@ -114,7 +114,7 @@ export class Settler {
     }
   }
 
-  /** One that the database does not take must not keep the others: it is tried again later, behind them. */
+  /** Stores each settlement alone: one that the database rejects must not hold up the others. It is tried again later. */
   async #storeApart(source: string, worker: string, entries: readonly Waiting[]): Promise<void> {
     for (const entry of entries) {
       if (entries.length > 1 && (await this.#tryToStore(source, worker, [entry])) === undefined) continue;
@@ -145,7 +145,7 @@ export class Settler {
     return undefined;
   }
 
-  /** Of settlements that were refused, those that an earlier command has stored whose answer was lost. */
+  /** The settlements that the database refused because an earlier command, whose answer was lost, had stored them. */
   async #storedBefore(
     source: string,
     worker: string,

@@ -1,9 +1,9 @@
 import { type Acceptance, type AcceptancePart, splitAcceptance } from "@countersign/sender/store";
 
-/** Calls and deliveries that one command stores: a command that takes longer than the time for an answer never gets one. */
+/** The most calls and deliveries that one command stores: a larger one may never get its answer in time. */
 const MOST_AT_ONCE = 10_000;
 
-/** An acceptance in parts that are small enough for one command each: to be stored in one transaction. */
+/** Splits an acceptance into parts of one command each. The caller stores all parts in one transaction. */
 export function splitBySize(acceptance: Acceptance): readonly AcceptancePart<number>[] {
   const { calls, messages, deliveries } = acceptance;
   const sizes = calls.map(() => 1);
@@ -17,7 +17,7 @@ export function splitBySize(acceptance: Acceptance): readonly AcceptancePart<num
     size += more;
     return part;
   });
-  // Next to all are stored with one command, and need not be copied.
+  // Nearly every acceptance fits into one command, and need not be copied.
   if (part === 0) return [{ key: 0, acceptance, positions: [...calls.keys()] }];
   return splitAcceptance(acceptance, (_, position = 0) => partOfCall[position] ?? 0);
 }
