@@ -16,13 +16,13 @@ export interface AcceptorParts {
   readonly waiters: Waiters;
 }
 
-/** Pauses before what may have been stored is stored again, in physical milliseconds. */
+/** The pauses before each further try, when it is not known whether something was stored, in physical milliseconds. */
 const PAUSES_MS: readonly number[] = [20, 100, 300, 600];
 
-/** For how long it is tried, in physical milliseconds: the caller waits no longer where a try takes seconds. */
+/** For how long to try, in physical milliseconds: a try may take seconds, and the caller waits. */
 const TRIED_FOR_MS = 2_000;
 
-/** Has calls stored, tells of those that are, and gives receipts for them. */
+/** Has the store keep calls, emits the events of those that it has stored, and makes their receipts. */
 export class Acceptor {
   readonly #parts: AcceptorParts;
 
@@ -39,7 +39,7 @@ export class Acceptor {
   async accept(acceptance: Acceptance): Promise<readonly Receipt[]> {
     const { store, waiters, events } = this.#parts;
     const { calls, deliveries } = acceptance;
-    // A store of many machines may have the part of one source, and deliver it, before it has the others'.
+    // A store on many machines may store the calls of one source, and deliver them, before it has those of another.
     const isDivided = calls[0]?.source !== calls.at(-1)?.source;
     const told = isDivided ? events.keepBack(deliveries.map(({ id }) => id)) : undefined;
     const worked = waiters.working();
@@ -58,7 +58,7 @@ export class Acceptor {
     }
   }
 
-  /** Counts what was stored, and tells of it. */
+  /** Counts the deliveries that were stored, emits their events, and makes the receipts. */
   #accepted({ calls, messages, deliveries }: Acceptance, repeats: readonly number[]): readonly Receipt[] {
     const { events, minutes } = this.#parts;
     const accepted = calls.map((call) => ({ call, ids: [] as string[], isRepeat: false }));
@@ -113,14 +113,14 @@ export class Acceptor {
     return true;
   }
 
-  /** Stores what may have been stored: then it looks like a repeat of itself. */
+  /** Stores an acceptance that may have been stored already. Its calls then look like repeats of themselves. */
   async #storeAgain(acceptance: Acceptance): Promise<Accepted> {
     const { repeats } = await this.#parts.store.accept(acceptance);
     const known = await Promise.all(repeats.map((position) => this.#isOwn(acceptance, position)));
     return { repeats: repeats.filter((_, index) => known[index] !== true) };
   }
 
-  /** Whether what looks like a repeat is this very call, stored by an attempt whose answer was lost. */
+  /** Whether a call that looks like a repeat was stored by the first try, whose answer was lost. */
   async #isOwn({ calls, messages, deliveries }: Acceptance, position: number): Promise<boolean> {
     const delivery = deliveries.find(({ message }) => messages[message]?.call === position);
     if (delivery === undefined) return false;
@@ -129,9 +129,10 @@ export class Acceptor {
 }
 
 /**
- * Does something in the store again that failed, as long as it is not known whether it was done.
+ * Tries again what the store may have done or not.
  *
- * @throws what it failed with, when that is known
+ * @param unknown The error of the first try.
+ * @throws the error of the first try: at once if it says that nothing was done, else when the tries are over
  */
 async function surely<T>(again: () => Promise<T>, unknown: unknown): Promise<T> {
   if (!(unknown instanceof StoreError) || unknown.code !== "ERR_STORE_UNKNOWN") throw unknown;
@@ -142,14 +143,14 @@ async function surely<T>(again: () => Promise<T>, unknown: unknown): Promise<T> 
     try {
       return await before(until, again(), unknown);
     } catch (error) {
-      // What fails otherwise, such as a connection, does not say what became of the first attempt.
+      // Any other error, such as that of a connection, says nothing about the first try.
       if (error instanceof StoreError && error.code === "ERR_STORE_CHANGED") throw error;
     }
   }
   throw unknown;
 }
 
-/** What a promise resolves to, if it does so until then, by `performance.now()`. Rejects with `late` otherwise. */
+/** The result of a promise. Rejects with `late` if there is none at the time `until`, of `performance.now()`. */
 function before<T>(until: number, promise: Promise<T>, late: unknown): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const ends = new Promise<never>((_, reject) => {

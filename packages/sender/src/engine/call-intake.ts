@@ -37,7 +37,7 @@ export interface Intake {
   readonly deliveries: NewDelivery[];
 }
 
-/** What is known of a call besides its message. */
+/** What to store of a call besides its message. */
 interface CallDetails {
   /** Whether it adds to its source's usage. */
   readonly counted: boolean;
@@ -45,7 +45,7 @@ interface CallDetails {
   readonly key?: string | undefined;
 }
 
-/** A call with its id, and with what is known of how it came here. */
+/** A call with its id, its origin and its key. */
 type OriginatedCall = RecordedCall & Pick<JudgedCall, "origin" | "key">;
 
 /** The longest key by which repeats of a call are known. */
@@ -72,9 +72,9 @@ export class CallIntake {
   take<T extends CallType>(type: T, call: Calls[T], options: CallOptions | undefined): Intake {
     if (options !== undefined) checkCallOptions(type, options);
     const source = this.sourceOf(options);
-    const intake: Intake = { calls: [], messages: [], deliveries: [] };
+    const intake = newIntake();
     this.#addRecorded(intake, source, record(type, call, { messageId: this.newId, now: this.now }));
-    // A list that was added to has room for 17, and is kept until the call is stored.
+    // Copies have the exact size: V8 gives a list that grows room for 17 items, and these are kept until the call is stored.
     return {
       calls: [...intake.calls],
       messages: [...intake.messages],
@@ -174,7 +174,7 @@ export class CallIntake {
     const counted = reason !== "blocked_event" || source.countFiltered;
     const details = { counted, reason, key: call.key && storedKey(call.key) };
     if (reason !== undefined) {
-      // It is checked like the others.
+      // Its message is built all the same, since that checks the call.
       this.addCall(intake, source, buildMessage(call), details);
       return;
     }
@@ -217,13 +217,13 @@ function isSelected(integrations: object): boolean {
   return own("All") !== false;
 }
 
-/** A key as every store can keep it. */
+/** A key in a form that every store can keep. */
 function storedKey(key: string): string {
   if (key.length <= MAX_STORED_KEY_CHARACTERS && isWellFormed(key)) return key;
   return `sha256.${hash("sha256", Buffer.from(key, "utf16le"), "base64url")}`;
 }
 
-/** A recorded call was judged before. This catches what was never one. */
+/** The fields of a judged call. Its content was judged before; `assertJudged` refuses what is no judged call at all. */
 const JUDGED_NAMES: OptionNames<JudgedCall> = {
   type: true,
   messageId: true,
@@ -257,7 +257,7 @@ function assertJudged(call: unknown, position: number): void {
   if (isType && isId && isKey && typeof timestamp === "string") {
     for (const name in fields) {
       if (Object.hasOwn(JUDGED_NAMES, name)) continue;
-      // It would be lost.
+      // No message would contain it.
       throw new CallError(
         "ERR_FIELD_UNKNOWN",
         `accept(): item ${position} has no field '${name}'${nameHint(name, JUDGED_NAMES)}`,

@@ -63,7 +63,7 @@ export class Engine implements DeliveryHandler {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    // Every attempt in progress listens.
+    // Every attempt in progress adds a listener.
     setMaxListeners(0, this.#giveUp.signal);
     // A store hands deliveries over in the context (AsyncLocalStorage) of the call that woke it, often another one. What an app
     // keeps there for a request, such as its trace, would be logged, or sent to endpoints, with the messages of others.
@@ -104,7 +104,7 @@ export class Engine implements DeliveryHandler {
     const { clock, random, transport, keeper } = this.#parts;
     const { policy } = keeper;
     const destination = this.#destinations.get(due.delivery.destination);
-    // Its settings changed after it was claimed, or another process has it by now. It waits.
+    // The settings of its destination have changed since the claim, or another process has taken it over: it waits.
     const isStopped = signal.aborted || this.#giveUp.signal.aborted;
     if (destination?.enabled !== true || isStopped) return interruptRound(due, [], policy);
     const now = clock.now();
@@ -171,7 +171,8 @@ export class Engine implements DeliveryHandler {
       if (giveUp.aborted) last = { ...last, code: ABORTED_CODE };
     }
     const results = last.earlier === undefined ? [last] : [...last.earlier, last];
-    // What a transport calls so by itself is a failure as any other: it would be tried again at once, without end.
+    // A transport may use this code for an attempt of its own accord. That is a failure: as an interruption, it would be tried
+    // again at once, without end.
     if (giveUp.aborted && results.some(({ code }) => code === ABORTED_CODE)) return undefined;
     const tried: RoundAttempt[] = [];
     for (const result of results) {
@@ -201,14 +202,14 @@ export class Engine implements DeliveryHandler {
       });
       this.#leaving.set(key, left);
     } else if (serving === undefined && isWanted && !this.#leaving.has(key)) {
-      // Not before the last one has left, or what it still has in progress would be claimed twice.
+      // Only when the former consumer has left: what it still has in progress would be claimed twice.
       const consumer = this.#parts.store.consume(key, wanted.concurrency, this.#handler);
       this.#serving.set(key, { concurrency: wanted.concurrency, consumer });
     }
   }
 }
 
-/** The attempts of a round in the order in which they ended, but the one that delivered the message last: lists show that one. */
+/** The attempts of a round, in the order in which they ended; the one that delivered the message comes last: lists show that one. */
 function asTheyEnded(results: readonly (readonly RoundAttempt[] | undefined)[]): readonly RoundAttempt[] {
   const tried = results.flatMap((result) => (result === undefined ? [] : [result]));
   return tried.toSorted((a, b) => placeOf(a) - placeOf(b)).flat();
@@ -259,7 +260,7 @@ function holdBackMs(
   { delivery, rounds, dueAt }: DueDelivery,
   endpoints: readonly EndpointSettings[],
 ): number {
-  // What was held back before is due later than it was accepted.
+  // A delivery that was held back before is due later than it was accepted.
   if (rounds > 0 || dueAt > delivery.acceptedAt) return 0;
   return holdBack(
     delivery,
@@ -282,10 +283,10 @@ function attemptOf(result: AttemptResult, round: number, endpoint: string, start
     round,
     endpoint,
     startedAt,
-    // What is counted, filtered by and shown is the same number.
+    // Rounded here, so that counts, filters and pages have the same number.
     durationMs: Math.round(result.durationMs * 10) / 10,
     outcome,
-    // A transport of an app may say with null that there is none.
+    // The transport of an app may give null.
     status: status ?? undefined,
     code: code ?? undefined,
     message: message ?? undefined,

@@ -25,7 +25,7 @@ export class EventHub {
     storeError: new Map(),
     storeState: new Map(),
   };
-  /** What became of deliveries that are kept back. */
+  /** The events of deliveries that are kept back, by the id of the delivery. */
   readonly #keptBack = new Map<string, (() => void)[]>();
 
   constructor(clock: Pick<Clock, "now">) {
@@ -35,7 +35,7 @@ export class EventHub {
   add<K extends EventName>(event: K, listener: Listener<K>, once: boolean): void {
     const listeners = this.#of(event);
     if (typeof listener !== "function") throw new TypeError(`The listener of "${event}" must be a function.`);
-    // One that is to get every event goes on getting them, whoever waits for the next one with it.
+    // A listener of every event stays one, even if once() is called with it.
     listeners.set(listener, { once: once && listeners.get(listener)?.once !== false });
   }
 
@@ -55,7 +55,7 @@ export class EventHub {
   emit<K extends EventName>(event: K, payload: SenderEvents[K]): void {
     const listeners: Listeners[K] = this.#listeners[event];
     if (listeners.size === 0) return;
-    // Those that there are now: one that adds itself again would be called without end.
+    // A copy: a listener that adds itself again would be called without end.
     const present = [...listeners];
     for (const [listener, { once }] of present) {
       if (!listeners.has(listener)) continue;
@@ -70,7 +70,11 @@ export class EventHub {
     }
   }
 
-  /** Keeps back what becomes of deliveries until the result is called: when they were told to be accepted. */
+  /**
+   * Keeps back the results of these deliveries, so that `accepted` comes first.
+   *
+   * @returns Emits what was kept back. Call it after `accepted`.
+   */
   keepBack(ids: readonly string[]): () => void {
     for (const id of ids) this.#keptBack.set(id, []);
     return () => {

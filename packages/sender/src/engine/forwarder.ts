@@ -67,7 +67,7 @@ export class Forwarder implements Sender {
   readonly #reader: DeliveryReader;
   readonly #recovery: Recovery;
   #settings: SenderSettings;
-  /** Whether they are for this process alone. */
+  /** Whether the settings are of `configure()`, so that other processes have others. */
   #isLocal = false;
   #closing: Promise<void> | undefined;
 
@@ -79,7 +79,7 @@ export class Forwarder implements Sender {
     this.#reader = new DeliveryReader(parts);
     const { newId, now } = parts.intake;
     this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
-    // Without any, a sender waits for those that other processes share.
+    // Without sources, a sender waits for the settings that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
     parts.keeper.follow(this.#followed);
   }
@@ -245,7 +245,7 @@ export class Forwarder implements Sender {
   }
 
   readonly #apply = (settings: SenderSettings, sources: readonly Source[]): void => {
-    // Those that were asked for before it was closed may arrive later: what has stopped must not begin again.
+    // Settings may arrive after close() that were asked for before: what has stopped must not begin again.
     if (this.#closing !== undefined) return;
     const { intake, engine, waiters } = this.#parts;
     this.#settings = shownMasked(keptSettings(settings));
@@ -257,7 +257,7 @@ export class Forwarder implements Sender {
     waiters.changed();
   };
 
-  /** Another process has changed them. */
+  /** Applies settings that another process has changed. */
   readonly #followed = (settings: SenderSettings, sources: readonly Source[]): void => {
     const before = this.#settings;
     this.#apply(settings, sources);

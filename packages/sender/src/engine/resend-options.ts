@@ -1,6 +1,6 @@
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 
-/** The content and the id of a repeated delivery. */
+/** What differs in a delivery that is sent again: its content and its id. */
 export interface ResendOptions {
   /** Sends this instead of the original bytes, as a message of its own. Default: the original bytes. */
   readonly body?: Uint8Array | string | undefined;

@@ -8,7 +8,7 @@ import type { FailureStreak } from "./endpoint-recorder.ts";
 
 /** The events of a sender, and what their listeners receive. */
 export interface SenderEvents {
-  /** A delivery is stored. Emitted for each delivery, a repeated one too; `attempt` may come first. */
+  /** A delivery is stored: one of a call, or one that is sent again, with `resendOf`. `attempt` may come first. */
   accepted: { readonly delivery: DeliveryInfo; readonly resendOf?: string | undefined };
   /** An attempt has ended. Its result is not stored yet. */
   attempt: { readonly delivery: DeliveryInfo; readonly attempt: Attempt };

@@ -44,7 +44,7 @@ export interface NewMessage {
   readonly call: number;
 }
 
-/** What a repeated delivery sends instead of what the original sent. */
+/** The message that a delivery sends when it is sent again with another content. */
 export type NewMessageContent = Pick<NewMessage, "messageId" | "type" | "identity" | "event" | "body">;
 
 /** A delivery to store. It is due at once. */
@@ -57,12 +57,12 @@ export interface NewDelivery {
   readonly message: number;
 }
 
-/** A delivery that repeats another one, to the same destination. It is due at once. */
+/** A delivery to the same destination as another one, of the same message or a changed one. It is due at once. */
 export interface NextDelivery {
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly acceptedAt: number;
-  /** A message in place of the other one's. */
+  /** The changed message. Default: that of the other delivery. */
   readonly message?: NewMessageContent | undefined;
 }
 
