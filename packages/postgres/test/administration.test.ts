@@ -224,6 +224,30 @@ describe.skipIf(server === undefined)(
       expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 1 });
     });
 
+    it("drops a day of bodies to make room: what had them fails, and the workers deliver the rest", async () => {
+      const schema = newSchema();
+      const { opened, store, accept } = await openStore({ url, schema });
+      await opened;
+      await accept("without", "without too");
+      await ask(url, `TRUNCATE ${schema}.message_${dayOf(Date.now())}`);
+      await accept("with");
+      const { handler, ended } = delivering();
+      const consumer = store.consume("shop/crm", 1, handler);
+      await until("all have ended", () => ended.size === 3);
+      const states = (await store.list({})).map(({ id, state }) => `${id}: ${state}`);
+      expect(states.toSorted()).toEqual(["with: delivered", "without too: failed", "without: failed"]);
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 0, delivered: 1, failed: 2 });
+      await consumer.stop();
+      await expect(store.find("without")).rejects.toMatchObject({
+        code: "ERR_STORE_FAILED",
+        message: expect.stringContaining("somebody dropped or truncated the table message"),
+      });
+      // A resend of all that failed goes on with the others.
+      const next = { acceptedAt: Date.now() };
+      expect(await store.repeat("without", { ...next, id: "copy of nothing" })).toBe(false);
+      expect(await store.repeat("with", { ...next, id: "copy" })).toBe(true);
+    });
+
     const backup =
       "restores a backup of a running store into another database: it goes on there with what was pending";
     it.skipIf(lacks("pg_dump") !== undefined)(`${backup} (${lacks("pg_dump") ?? "pg_dump"})`, async () => {

@@ -172,6 +172,14 @@ function adviceOn({ message, cause }: NotReachedError): string | undefined {
   return LASTING.find(([pattern]) => pattern.test(`${message} ${codeOf(cause) ?? ""}`.trimEnd()))?.[1];
 }
 
+/** A delivery has no body: somebody has removed it. The text is the same for all, so that it is not told for each. */
+export function bodylessError(): StoreError {
+  return new StoreError(
+    "ERR_STORE_FAILED",
+    "The body of a delivery is not in the database any more, so it cannot be sent: somebody dropped or truncated the table message, or a day of it.",
+  );
+}
+
 /** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */
 export function storeErrorOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error;

@@ -28,6 +28,8 @@ export interface ClaimerOptions {
   /** This worker's part of a lane's concurrency. */
   readonly shareOf: (lane: Lane) => number;
   readonly handOver: (lane: Lane, due: DueDelivery, worker: string, claim: number) => void;
+  /** A claimed delivery has no body. */
+  readonly bodyless: (lane: Lane, due: DueDelivery, worker: string, claim: number) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -130,7 +132,10 @@ export class Claimer {
   #take({ lane, room, stirs }: Wanted, rows: readonly ClaimRow[], worker: string, claim: number): void {
     const own = rows.filter((row) => row.lane === encodeText(lane.options.destination));
     const claimed = own.filter((row): row is ClaimRow & ClaimedRow => row.id != null);
-    for (const row of claimed) this.#options.handOver(lane, dueDeliveryOf(row), worker, claim);
+    for (const row of claimed) {
+      if (row.body !== null) this.#options.handOver(lane, dueDeliveryOf(row), worker, claim);
+      else this.#options.bodyless(lane, dueDeliveryOf(row), worker, claim);
+    }
     const isWhole = rows.filter(({ id }) => id != null).length === own[0]?.picked;
     if (claimed.length < room && own[0]?.alive === true && isWhole)
       lane.drained(stirs, own[0].next_due_at ?? undefined);

@@ -7,6 +7,7 @@ import {
   sourceOf,
 } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
+import { bodylessError } from "../database/postgres-error.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
 import { peekSql } from "../tables/claim-statement.ts";
@@ -51,6 +52,7 @@ export class Dispatcher {
       lanes: () => this.#lanes.values(),
       shareOf: (lane) => this.shareOf(lane),
       handOver: (lane, due, worker, claim) => this.run(lane, due, worker, claim),
+      bodyless: (lane, due, worker, claim) => this.#fail(lane, due, worker, claim),
     });
   }
 
@@ -160,22 +162,29 @@ export class Dispatcher {
 
   /** Hands a claimed delivery over as soon as it has a place. */
   run(lane: Lane, due: DueDelivery, worker: string, claim: number): void {
-    const handOver: HandOver = {
-      lane,
-      due,
-      worker,
-      claim,
-      signal: this.#options.claims.signal,
-      since: performance.now(),
-      position: -1,
-    };
-    lane.inFlight.add(handOver);
+    const handOver = this.#handOver(lane, due, worker, claim);
     if (lane.isStopped) {
       void this.#giveBack(handOver);
       return;
     }
     lane.wait(handOver);
     this.#startWaiting(lane);
+  }
+
+  /** Ends a claimed delivery whose body somebody has removed: without it, it would be claimed again and again. */
+  #fail(lane: Lane, due: DueDelivery, worker: string, claim: number): void {
+    const { clock, failed } = this.#options;
+    failed(bodylessError());
+    const release = clock.hold();
+    const settlement: Settlement = { state: "failed", endedAt: clock.now(), attempts: [] };
+    this.#finish(this.#handOver(lane, due, worker, claim), settlement, release);
+  }
+
+  #handOver(lane: Lane, due: DueDelivery, worker: string, claim: number): HandOver {
+    const { signal } = this.#options.claims;
+    const handOver = { lane, due, worker, claim, signal, since: performance.now(), position: -1 };
+    lane.inFlight.add(handOver);
+    return handOver;
   }
 
   /** Gives back deliveries that would wait too long here, if other processes may have a place. Returns their destinations. */

@@ -159,18 +159,24 @@ function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): r
   ];
 }
 
-/** The key of a table with days does not tell of other days, so whether the id of a copy is taken is looked up. */
+const BODY =
+  "(SELECT m.body FROM $.message AS m WHERE m.source = o.source AND m.id = o.message AND m.day = o.message_day)";
+
+/**
+ * The key of a table with days does not tell of other days, so whether the id of a copy is taken is looked up. What has no body any more
+ * is not kept.
+ */
 const REPEAT = `WITH asked AS (
     SELECT DISTINCT ON (next) * FROM ${unnestOf(ASKED, 2, "a")}),
   original AS (
     SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
       SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
     LEFT JOIN LATERAL (
-      SELECT d.id FROM ${BOTH} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true),
+      SELECT d.id FROM ${BOTH} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true
+    WHERE a.new_body IS NOT NULL OR EXISTS ${BODY}),
   copied AS (
     INSERT INTO $.message (source, id, day, body)
-    SELECT o.source, o.next, o.on_day, coalesce(o.new_body,
-      (SELECT m.body FROM $.message AS m WHERE m.source = o.source AND m.id = o.message AND m.day = o.message_day))
+    SELECT o.source, o.next, o.on_day, coalesce(o.new_body, ${BODY})
     FROM original AS o WHERE o.taken IS NULL ON CONFLICT DO NOTHING RETURNING source, id),
   made AS (
     INSERT INTO $.delivery (source, id, destination, message, message_day, message_id, type, identity, event, accepted_at, due_at, resend_of)

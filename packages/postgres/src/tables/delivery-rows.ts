@@ -1,5 +1,6 @@
 import type { Attempt } from "@countersign/sender";
 import type { Delivery, DeliveryProgress, DeliverySummary, DueDelivery } from "@countersign/sender/store";
+import { bodylessError } from "../database/postgres-error.ts";
 import { decodeOptional, decodeText } from "../database/text.ts";
 
 /** The identity of a delivery, as both tables have it. */
@@ -19,7 +20,8 @@ export interface ClaimedRow extends InfoRow {
   readonly due_at: number;
   readonly rounds: number;
   readonly progress: string;
-  readonly body: Uint8Array;
+  /** Null when somebody has removed it. */
+  readonly body: Uint8Array | null;
 }
 
 /** A delivery of either table in a list. */
@@ -34,13 +36,15 @@ export interface SummaryRow extends InfoRow {
 
 /** A delivery of either table, with its body and the attempts of its last round. */
 export interface FullRow extends SummaryRow {
-  readonly body: Uint8Array;
+  /** Null when somebody has removed it. */
+  readonly body: Uint8Array | null;
   readonly log: string;
 }
 
+/** One without a body gets an empty one: it must not be sent. */
 export function dueDeliveryOf(row: ClaimedRow): DueDelivery {
   const { due_at: dueAt, rounds, body } = row;
-  return { delivery: infoOf(row), rounds, dueAt, progress: progressOf(row), body };
+  return { delivery: infoOf(row), rounds, dueAt, progress: progressOf(row), body: body ?? new Uint8Array() };
 }
 
 /** What is known of the endpoints: written by `settle`, from a DeliveryProgress. */
@@ -61,12 +65,16 @@ export function summaryOf(row: SummaryRow): DeliverySummary {
   };
 }
 
-/** @param earlier The attempts of earlier rounds, as they were logged, oldest first. */
+/**
+ * @param earlier The attempts of earlier rounds, as they were logged, oldest first.
+ * @throws StoreError when its body is gone
+ */
 export function deliveryOf(row: FullRow, earlier: readonly string[]): Delivery {
   const logged = [...earlier, row.log].flatMap((log) => (JSON.parse(log) as Attempt[]).map(attemptOf));
   // Rounds of the same millisecond, as there are where a clock stands still, are logged in no order.
   const attempts = logged.toSorted((a, b) => a.round - b.round);
   const { last: _, ...rest } = summaryOf(row);
+  if (row.body === null) throw bodylessError();
   return { ...rest, body: row.body, attempts };
 }
 
