@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { sqliteStore, StoreError } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
@@ -261,6 +263,25 @@ describe("users", () => {
 });
 
 describe("the API", () => {
+  it("says why the store failed, and when to come again; what else fails is in the server's log alone", async () => {
+    let error: Error = new StoreError("ERR_STORE_FAILED", "The database does not answer.");
+    const store = changedStore(sqliteStore(), () => ({ counts: () => Promise.reject(error) }));
+    const logged: unknown[] = [];
+    const onError = (thrown: unknown): void => void logged.push(thrown);
+    const at = closing(await createServer({ to: receiver.url, port: 0, store, onError }));
+    const failed = await call("GET", "/stats", undefined, { at });
+    expect([failed.status, failed.headers["retry-after"]]).toEqual([503, "5"]);
+    expect(failed.json()).toMatchObject({ status: 503, detail: "The database does not answer." });
+    error = new Error("disk /dev/secret");
+    const broken = await send(`${at.url}/api/stats`);
+    expect(broken.json()).toMatchObject({ status: 500, detail: expect.stringContaining("See its log") });
+    expect([broken.headers["retry-after"], broken.text]).toEqual([
+      undefined,
+      expect.not.stringContaining("secret"),
+    ]);
+    expect(logged).toMatchObject([{ code: "ERR_STORE_FAILED" }, error]);
+  });
+
   it.each<[string, string, string, object]>([
     ["a list that is text", "PUT", "/audiences/VIP", { userIds: "u1" }],
     ["a list with null", "PUT", "/audiences/VIP", { userIds: [null] }],
