@@ -170,11 +170,13 @@ describe("credentials are not shown", () => {
     expect(inspect(error, { depth: 10 })).not.toContain("canary");
   });
 
-  it("in what is said of a URL passed as a text", async () => {
+  it.each([
+    "https://user:canary@example.com/",
+    "https://:canary@example.com/",
+    "https://canary@example.com/",
+  ])("in what is said of a URL passed as a text: %s", async (text) => {
     // @ts-expect-error -- it is an option
-    const error: unknown = await createSender("https://user:canary@example.com/").catch(
-      (reason: unknown) => reason,
-    );
+    const error: unknown = await createSender(text).catch((reason: unknown) => reason);
     expect(String(error)).toContain("https://example.com/");
     expect(String(error)).not.toContain("canary");
   });
