@@ -74,6 +74,33 @@ it("what is outdated goes within a minute, also while nothing is written and aft
   expect((await sender.stats()).destinations).toMatchObject([{ delivered: 0 }]);
 });
 
+it("what cannot be removed is told, and goes once it can be", async () => {
+  const path = join(temporaryFolder(), "deliveries.db");
+  const { url } = await startReceiver();
+  const open = (time: string): Promise<Sender> =>
+    openSender({ url, clock: virtualClock(time), store: sqliteStore({ path, keepFor: "7d" }) });
+  const before = await open("2026-11-22");
+  await before.track({ userId: "u1", event: "Old" });
+  await before.idle();
+  await before.close();
+  const other = new Database(path);
+  onTestFinished(() => void other.close());
+  other.exec("CREATE TRIGGER stays BEFORE DELETE ON delivery BEGIN SELECT raise(ABORT, 'It stays.'); END");
+  const { elapse } = fakeNodeTimers();
+
+  const sender = await open("2026-11-30");
+  const told: Error[] = [];
+  sender.on("storeError", ({ error }) => told.push(error));
+  await elapse(61_000);
+  expect(told).toMatchObject([{ code: "ERR_STORE_FAILED", message: expect.stringContaining("It stays.") }]);
+  await sender.track({ userId: "u1", event: "New" });
+  expect(await keptBy(sender)).toEqual(["New", "Old"]);
+  other.exec("DROP TRIGGER stays");
+  await elapse(61_000);
+  expect(await keptBy(sender)).toEqual(["New"]);
+  expect(told).toHaveLength(1);
+});
+
 it("a system clock that was ahead for a while, and was set back, does not put it off", async () => {
   const receiver = await startReceiver();
   const system = systemClock();

@@ -380,6 +380,30 @@ describe("a store that is full", () => {
 });
 
 describe("a store that fails for a while", () => {
+  it("says which file it is, and a code, when what is due cannot be read; it is sent once that can be", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const clock = virtualClock();
+    let status = 503;
+    const receiver = await startReceiver(() => ({ status }));
+    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }) });
+    const failed = new Promise<Error>((resolve) => sender.once("storeError", ({ error }) => resolve(error)));
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await sender.expect(receipt).attempts(1);
+    const other = new Database(path);
+    status = 200;
+    other.exec("ALTER TABLE message RENAME TO elsewhere");
+    await clock.advance("1h");
+    expect(await failed).toMatchObject({
+      name: "StoreError",
+      code: "ERR_STORE_FAILED",
+      message: expect.stringContaining(path),
+    });
+    other.exec("ALTER TABLE elsewhere RENAME TO message");
+    other.close();
+    await clock.advance("1h");
+    expect(await receipt.settled()).toMatchObject([{ state: "delivered" }]);
+  });
+
   it("a result is stored when the store recovers; the message is not sent again", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const clock = virtualClock();

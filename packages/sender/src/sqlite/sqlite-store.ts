@@ -84,7 +84,9 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
         if (state !== "new")
           throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
         const { db, unlock, generation } = openDatabase(path, libsql);
-        state = openOn(db, { path, keepForMs, maxBytes, context, unlock });
+        // Nobody waits for what fails while it sweeps or looks for what is due, so nothing else makes a StoreError of it.
+        const failed = (error: Error): void => context.failed(storeErrorOf(error, path));
+        state = openOn(db, { path, keepForMs, maxBytes, context: { ...context, failed }, unlock });
         context.stateChanged({ state: "up" });
         return { generation };
       } catch (error) {
