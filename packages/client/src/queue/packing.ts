@@ -12,9 +12,14 @@ let loading: Promise<void> | undefined;
  */
 export function withPacking(use: (packing: Packing) => void): void {
   if (packing) return use(packing);
-  loading ??= import("./packed-messages.ts").then((loaded) => void (packing = loaded));
+  loading ??= load();
   loading.then(
     () => use(packing as Packing),
     () => {},
   );
+}
+
+/** Async, because an `import()` of webpack that lacks its file throws, and would throw into the call that is recorded. */
+async function load(): Promise<void> {
+  packing = await import("./packed-messages.ts");
 }
