@@ -96,8 +96,8 @@ export interface Acceptance {
   readonly traits?: TraitChanges | undefined;
   /**
    * Leaves out calls, with their messages, deliveries and usage, whose key their source had within this time, in
-   * milliseconds, or has earlier in this acceptance. The same transaction remembers the keys of the others. Without it, keys are neither checked
-   * nor remembered.
+   * milliseconds, or has earlier in this acceptance. The same transaction remembers the keys of the others. Without it, keys
+   * are neither checked nor remembered.
    */
   readonly uniqueForMs?: number | undefined;
 }
