@@ -23,6 +23,8 @@ export interface KeptRejection extends Omit<Rejection, "message"> {
 /** Files of version 1 have a table of messages seen as well. It is removed when the last of them is too old. */
 const SCHEMA_VERSION = 2;
 const MAX_REJECTIONS = 1_000;
+/** So many more are removed together, since to find out which takes as long as to keep dozens. */
+const REMOVED_AT_ONCE = 100;
 const MAX_MESSAGE_CHARACTERS = 32_768;
 
 const SCHEMA = `
@@ -32,6 +34,15 @@ const SCHEMA = `
 
 /** Added to every file: a version that does not know it leaves it alone. */
 const FORGERIES = "CREATE TABLE IF NOT EXISTS forgeries (forgery TEXT NOT NULL)";
+
+/** How many rejections there are, and how many bytes of texts. */
+interface Held {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** As if there were too many: what is kept next counts them. */
+const NOT_COUNTED: Held = { rows: Number.POSITIVE_INFINITY, bytes: 0 };
 
 /**
  * What the server remembers in addition to the deliveries: the last thousand messages it has rejected, and the endpoints that
@@ -44,6 +55,7 @@ export class Ledger {
   #file: LedgerFile | undefined;
   readonly #maxBytes: number;
   #pending: Pending[] = [];
+  #held = NOT_COUNTED;
 
   /**
    * @param libsql From {@link loadLibsql}.
@@ -63,7 +75,10 @@ export class Ledger {
     return this.#opened.seen?.has(key, now) ?? false;
   }
 
-  /** Keeps rejected messages; the oldest beyond a thousand go, and those beyond the room for them. */
+  /**
+   * Keeps rejected messages. Beyond a thousand, and beyond the room for them, the oldest go of the source that has the most: with a few
+   * bytes of gzip, who has the write key of one, or none, would else remove those of all others.
+   */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
     return this.#add({ rejections: rejections.slice(-MAX_REJECTIONS), source, now });
   }
@@ -81,7 +96,7 @@ export class Ledger {
 
   /** The rejected messages that are kept, the newest first. */
   rejections(limit: number): readonly KeptRejection[] {
-    return this.#opened.statements.rejections.all(limit).map((row) => {
+    return this.#opened.statements.rejections.all(Math.min(limit, MAX_REJECTIONS)).map((row) => {
       const { id, at, source, rejection, message } = row as RejectionRow;
       return {
         id,
@@ -126,22 +141,42 @@ export class Ledger {
     const forgeries = batch.findLast((one) => one.forgeries !== undefined)?.forgeries;
     try {
       const { db, statements } = this.#opened;
-      const { keep, trim, trimBytes, clearForgeries, keepForgery } = statements;
+      const { clearForgeries, keepForgery } = statements;
       db.transaction(() => {
-        for (const { one, source, now } of newest) {
-          const { message, ...rejection } = one;
-          keep.run(now, source, JSON.stringify(rejection), printed(message));
-        }
-        trim.run(MAX_REJECTIONS);
-        trimBytes.run(this.#maxBytes);
+        for (const one of newest) this.#keep(one, statements);
+        if (newest.length > 0) this.#trim(statements);
         if (forgeries) clearForgeries.run();
         for (const forgery of forgeries ?? []) keepForgery.run(JSON.stringify(forgery));
       })();
       for (const { resolve } of batch) resolve();
     } catch (error) {
+      // Nothing of it was written.
+      this.#held = NOT_COUNTED;
       for (const { reject } of batch) reject(error);
     }
   }
+
+  #keep({ one, source, now }: Kept, { keep }: Statements): void {
+    const { message, ...rejection } = one;
+    const texts = [JSON.stringify(rejection), printed(message)] as const;
+    keep.run(now, source, ...texts);
+    const { rows, bytes } = this.#held;
+    this.#held = { rows: rows + 1, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), bytes) };
+  }
+
+  #trim({ trim, held }: Statements): void {
+    const { rows, bytes } = this.#held;
+    if (rows <= MAX_REJECTIONS + REMOVED_AT_ONCE && bytes <= this.#maxBytes) return;
+    trim.run(MAX_REJECTIONS, this.#maxBytes);
+    this.#held = held.get() as Held;
+  }
+}
+
+/** A rejection to keep. */
+interface Kept {
+  readonly one: Rejection;
+  readonly source: string | null;
+  readonly now: number;
 }
 
 /** What waits for the end of this turn. */
@@ -166,7 +201,7 @@ interface LedgerFile {
 
 type Statements = Readonly<
   Record<
-    "keep" | "trim" | "trimBytes" | "rejections" | "clearForgeries" | "keepForgery" | "forgeries",
+    "keep" | "trim" | "held" | "rejections" | "clearForgeries" | "keepForgery" | "forgeries",
     Database.Statement
   >
 >;
@@ -174,11 +209,17 @@ type Statements = Readonly<
 function prepare(db: Database.Database): Statements {
   return {
     keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
-    trim: db.prepare("DELETE FROM rejections WHERE id <= (SELECT max(id) FROM rejections) - ?"),
-    trimBytes: db.prepare(
+    // The newest of each source first, then the second of each: who sends the most loses the oldest.
+    trim: db.prepare(
       `DELETE FROM rejections WHERE id IN (SELECT id FROM (
-         SELECT id, sum(octet_length(message) + octet_length(rejection)) OVER (ORDER BY id DESC) AS bytes FROM rejections
-       ) WHERE bytes > ?)`,
+         SELECT id, row_number() OVER places AS place, sum(size) OVER places AS bytes FROM (
+           SELECT id, octet_length(message) + octet_length(rejection) AS size,
+             row_number() OVER (PARTITION BY source ORDER BY id DESC) AS nth FROM rejections
+         ) WINDOW places AS (ORDER BY nth, id DESC)
+       ) WHERE place > ? OR bytes > ?)`,
+    ),
+    held: db.prepare(
+      "SELECT count(*) AS rows, coalesce(sum(octet_length(message) + octet_length(rejection)), 0) AS bytes FROM rejections",
     ),
     rejections: db.prepare("SELECT * FROM rejections ORDER BY id DESC LIMIT ?"),
     clearForgeries: db.prepare("DELETE FROM forgeries"),

@@ -113,6 +113,27 @@ describe("the ledger", () => {
     expect(ledger.rejections(1)[0]?.message).toBe((json ?? "").slice(0, 32_768));
   });
 
+  it("does not lose those of one source to a flood of another one, or of nobody known", async () => {
+    const ledger = open();
+    const keep = (source: string | undefined, count: number): Promise<void> => {
+      const all = Array.from({ length: count }, (_, n) =>
+        rejection("missing_type", { messageId: `${source}-${n}` }),
+      );
+      return ledger.keepRejections(all, source, 0);
+    };
+    await keep("shop", 3);
+    await keep("app", 400);
+    for (let flood = 0; flood < 4; flood += 1) await keep(undefined, 1_000);
+    const kept = (): readonly number[] =>
+      [undefined, "app", "shop"].map(
+        (name) => ledger.rejections(10_000).filter(({ source }) => source === name).length,
+      );
+    expect(kept()).toEqual([597, 400, 3]);
+    expect(ledger.rejections(1)).toMatchObject([{ messageId: "undefined-999" }]);
+    await keep("app", 1_000);
+    expect(kept()).toEqual([498, 499, 3]);
+  });
+
   it("does not write what other rejections of the same turn push out: 60 bytes of gzip are a thousand of them", async () => {
     const ledger = open();
     const kept = ["a", "b", "c"].map((name) => {
