@@ -23,6 +23,9 @@ const CORRECT_IT = "Correct it, or pass another file with --config.";
 
 const EXTENSIONS: readonly string[] = [".ts", ".mts", ".js", ".mjs", ".json"];
 
+/** Extensions that other tools read. */
+const OTHER_EXTENSIONS: readonly string[] = [".cjs", ".cts", ".yaml", ".yml"];
+
 /**
  * Finds and reads a config file. A config file is code, so the search stays where the project is: it ends at the folder with
  * `.git`, else at the topmost `package.json` below the home directory. A file that somebody else could have written is refused.
@@ -57,15 +60,19 @@ interface FoundFile {
   readonly content: string;
 }
 
-/** Finds the nearest config file that is not empty. */
+/** Finds the nearest config file that is not empty. One that is not read is refused, since its settings would not apply. */
 async function find(directory: string): Promise<FoundFile | undefined> {
   for (const folder of searchedFolders(directory)) {
-    for (const extension of EXTENSIONS) {
-      const file = join(folder, `countersign.config${extension}`);
-      if (!existsSync(file)) continue;
+    const fileWith = (extension: string): string => join(folder, `countersign.config${extension}`);
+    for (const file of EXTENSIONS.map(fileWith).filter((path) => existsSync(path))) {
       const content = await contentOf(file, file);
       if (content.trim() !== "") return { file, content };
     }
+    const other = OTHER_EXTENSIONS.map(fileWith).find((path) => existsSync(path));
+    if (other !== undefined)
+      throw new ConfigError(
+        `The config file ${other} is none of ${EXTENSIONS.join(", ")}. Move its settings into countersign.config.js, which may be CommonJS, or countersign.config.json.`,
+      );
   }
   return undefined;
 }

@@ -54,6 +54,20 @@ describe("the search for a config file", () => {
     expect(await loadConfig(join(root, "app"))).toMatchObject({ file, config: CONFIG });
   });
 
+  it.each([".cjs", ".cts", ".yaml", ".yml"])(
+    "refuses a file that ends in %s, whose settings would not apply, unless one beside it is read",
+    async (extension) => {
+      mkdirSync(join(root, ".git"));
+      put("countersign.config.json", JSON.stringify(CONFIG));
+      const other = put(`app/countersign.config${extension}`, "module.exports = {};");
+      await expect(loadConfig(join(root, "app"))).rejects.toThrow(
+        `The config file ${other} is none of .ts, .mts, .js, .mjs, .json. Move its settings into countersign.config.js,`,
+      );
+      const file = put("app/countersign.config.js", `module.exports = ${JSON.stringify(CONFIG)};`);
+      expect(await loadConfig(join(root, "app"))).toMatchObject({ file, config: CONFIG });
+    },
+  );
+
   it("needs no home directory, which a container's user may not have", async () => {
     put("countersign.config.json", JSON.stringify(CONFIG));
     // As for `docker run --user 12345` where HOME is not set.
