@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { expectCertified } from "./support/certify-host.ts";
 import { commandsIn, readPage } from "./support/page.ts";
+import { programFolder } from "./support/program.ts";
 import { createProject, follow, MANAGERS, type Manager, type Project } from "./support/project.ts";
 import { freePort } from "../support/free-port.ts";
 
@@ -105,3 +106,46 @@ describe("In node:test, with a test that fails", () => {
     expect(failing - passing).toBeLessThan(5_000);
   });
 });
+
+describe("In Jest, in JavaScript", () => {
+  const blocks = readPage(PAGE).filter(({ section }) => section === "In Jest, in JavaScript");
+  const [withoutConfig = "", withBabel = ""] = commandsIn(blocks).filter((line) => line.endsWith("npx jest"));
+
+  async function prepareCommonJs(manager: Manager, isOwn: (text: string) => boolean): Promise<Project> {
+    const project = await createProject(manager);
+    await project.run("npm pkg delete type");
+    await project.run("npm install @countersign/express @countersign/core express");
+    await project.write("src/app.js", COMMON_JS_APP);
+    await follow(
+      project,
+      blocks.filter(({ code, file }) => isOwn(file ?? code)),
+    );
+    return project;
+  }
+
+  it.each(MANAGERS)(
+    "passes on this Node with the config that has Babel, installed with %s",
+    async (manager) => {
+      const project = await prepareCommonJs(manager, () => true);
+      expect(await project.run(withBabel)).toMatch(/Tests: +2 passed, 2 total/);
+    },
+  );
+
+  it.each(MANAGERS)("passes on Node 24 without a config, installed with %s", async (manager) => {
+    const project = await prepareCommonJs(manager, (text) => !/babel|jest\.config/.test(text));
+    const node = await programFolder("node@24", "node");
+    const line = withoutConfig.replace(/^/, `PATH="${node}:$PATH" `);
+    expect(await project.run(line)).toMatch(/Tests: +2 passed, 2 total/);
+  });
+});
+
+const COMMON_JS_APP = `
+const { verifyWebhook } = require("@countersign/express");
+const express = require("express");
+
+const app = express();
+app.use(express.json());
+const verify = verifyWebhook({ secret: "the shared secret", onRejected() {} });
+app.post("/webhooks", verify, (req, res) => res.sendStatus(204));
+module.exports = { app };
+`;
