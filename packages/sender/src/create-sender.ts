@@ -26,6 +26,7 @@ import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import { EndpointRecorder } from "./engine/endpoint-recorder.ts";
 import { MinuteCounts } from "./engine/minute-counts.ts";
 import { FAILING_AFTER } from "./explain/failing-after.ts";
+import { checkAddressPolicy } from "./transport/address-policy.ts";
 import { createTransport } from "./transport/create-transport.ts";
 import { instrumented } from "./transport/instrument.ts";
 
@@ -138,6 +139,12 @@ export function checkPorts(what: string, options: EngineOptions): void {
   if (instrument !== undefined) checkPort(`${what}({ instrument })`, instrument, ["attempt"]);
   if (seed !== undefined && typeof seed !== "string" && typeof seed !== "number") {
     throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
+  }
+  checkAddressPolicy(what, options);
+  if (transport !== undefined && options.blockPrivateNetworks === true) {
+    throw new TypeError(
+      `${what}({ transport, blockPrivateNetworks }): a transport checks addresses by its own options. Pass it createTransport({ blockPrivateNetworks: true }), or leave transport out.`,
+    );
   }
   if (typeof deliver !== "boolean") {
     throw new TypeError(`${what}({ deliver }) must be true or false, not ${describeKind(deliver)}.`);

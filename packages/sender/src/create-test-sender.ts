@@ -94,7 +94,8 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
   const { clock = systemClock({ keepAlive: false }) } = options;
   const transport = faultyTransport(openTransport(WHAT, options));
   if (!("target" in options)) {
-    return withTools(await openSender(WHAT, { ...options, clock, transport }), clock, transport);
+    const own = { ...options, clock, transport, blockPrivateNetworks: undefined };
+    return withTools(await openSender(WHAT, own), clock, transport);
   }
   const { target, path = "/", headers, secret: _, ...rest } = options;
   if (options.blockPrivateNetworks === true) {

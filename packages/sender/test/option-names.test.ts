@@ -1,4 +1,5 @@
 import {
+  assertCallable,
   createSender,
   createTransport,
   type DeliveryFilter,
@@ -253,6 +254,35 @@ describe("other unknown options are refused", () => {
       'createTransport(): unknown option "blockPrivateNetwork"; did you mean "blockPrivateNetworks"?',
     );
   });
+
+  it.each<[string, (options: never) => unknown]>([
+    ["createTransport", createTransport],
+    ["assertCallable", (options) => assertCallable("localhost", "127.0.0.1", options)],
+  ])("blockPrivateNetworks of %s() in text, which would block nothing", (name, call) => {
+    const options = { blockPrivateNetworks: "true" };
+    expect(() => call(options as never)).toThrow(
+      `${name}({ blockPrivateNetworks }) must be true or false, not "true".`,
+    );
+  });
+
+  it.each<[string, Create]>([
+    ["createSender", createSender],
+    ["createTestSender", createTestSender],
+  ])(
+    "blockPrivateNetworks of %s() in text, or with a transport, which would ignore it",
+    async (name, create) => {
+      const given = { url: ENDPOINT_URL, blockPrivateNetworks: "true" };
+      expect((await refusal(given, create)).message).toBe(
+        `${name}({ blockPrivateNetworks }) must be true or false, not "true".`,
+      );
+      const transport = createTransport();
+      const both = { url: ENDPOINT_URL, transport, blockPrivateNetworks: true };
+      expect((await refusal(both, create)).message).toContain(
+        "Pass it createTransport({ blockPrivateNetworks: true }), or leave transport out.",
+      );
+      await transport.close();
+    },
+  );
 
   it("of expect(), inject(), close(), deliveries(), deleteUser(), syncs and calls", async () => {
     const sender = await openSender({ url: ENDPOINT_URL });

@@ -36,7 +36,7 @@ export interface EngineOptions {
   readonly seed?: string | number | undefined;
   /** The number of failed attempts in a row after which an endpoint is reported as `failing`. Default: 5. */
   readonly failingAfter?: number | undefined;
-  /** Blocks endpoints on private networks and on this machine too. Default: `false`. */
+  /** Blocks endpoints on private networks and on this machine too. A `transport` of your own has this option itself. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
   /**
    * Whether due deliveries are sent. With `false` this process only accepts, and others on the same store deliver.

@@ -1,3 +1,4 @@
+import { describeKind } from "@countersign/protocol";
 import ipaddr from "ipaddr.js";
 import { TransportError } from "./transport-error.ts";
 
@@ -69,18 +70,34 @@ export function refusedAddress(address: string, options: AddressPolicyOptions = 
 }
 
 /**
+ * @param what The function that was given the options: `createTransport`.
+ * @throws TypeError when `blockPrivateNetworks` is neither true nor false: the text of an environment variable would block nothing
+ */
+export function checkAddressPolicy(
+  what: string,
+  { blockPrivateNetworks = false }: AddressPolicyOptions,
+): void {
+  if (typeof blockPrivateNetworks === "boolean") return;
+  throw new TypeError(
+    `${what}({ blockPrivateNetworks }) must be true or false, not ${describeKind(blockPrivateNetworks)}.`,
+  );
+}
+
+/**
  * Checks that an address may be called, as the sender does before each connection: for programs that call the same URLs. Link-local
  * and cloud metadata addresses never may, in any notation; others only if the options allow them.
  *
  * @param hostname What resolved to the address, or the address itself.
  * @param address An IP address in text, as a resolver returns it.
  * @throws TransportError `ERR_ADDRESS_BLOCKED` when it may not; the message says why.
+ * @throws TypeError when `blockPrivateNetworks` is neither true nor false.
  * @example
  * ```ts
  * assertCallable("example.com", "169.254.169.254"); // throws: a metadata address
  * ```
  */
 export function assertCallable(hostname: string, address: string, options: AddressPolicyOptions = {}): void {
+  checkAddressPolicy("assertCallable", options);
   const reason = refusedAddress(address, options);
   if (reason === undefined) return;
   const subject = hostname === address ? address : `${hostname} resolves to ${address}, which`;

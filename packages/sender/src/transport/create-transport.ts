@@ -1,6 +1,6 @@
 import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
 import { Agent } from "undici";
-import type { AddressPolicyOptions } from "./address-policy.ts";
+import { type AddressPolicyOptions, checkAddressPolicy } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
 import { oneQuestionPerHost, resolveBySystem, type ResolveHost } from "./connector.ts";
@@ -37,7 +37,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  *   checked address.
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
- * @throws TypeError when `connectTimeoutMs` is not a length of time, or an option does not exist.
+ * @throws TypeError when an option is wrong, or does not exist.
  * @throws RuntimeError where a runtime has something else in place of undici, as Bun has.
  * @example
  * ```ts
@@ -48,6 +48,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  */
 export function createTransport(options: TransportOptions = {}): Transport {
   checkOptionNames("createTransport()", options, OPTION_NAMES);
+  checkAddressPolicy("createTransport", options);
   checkFunction("createTransport({ resolveHost })", options.resolveHost);
   assertUndici();
   const agents = new Agents({
