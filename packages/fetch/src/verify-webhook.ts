@@ -123,7 +123,7 @@ export function webhookHandler<Context, Message extends ReceivedMessage>(
 }
 
 /**
- * A handler for {@link webhookHandler} that runs a router from `createRouter`. It answers 204 after the router's handler has
+ * A handler for {@link webhookHandler}, and for `lambdaHandler` of `./aws-lambda`, that runs a router from `createRouter`. It answers 204 after the router's handler has
  * run, and with a 422 problem document if the message does not match the router's events.
  *
  * @param router - The handlers.

@@ -116,8 +116,9 @@ export interface DeleteOptions {
  * Forwards calls as signed webhook messages (spec 1, 2, 6). Made by `createSender`.
  *
  * Every call resolves once the message and its deliveries are stored, and rejects with a `CallError` when it is not
- * valid or a `StoreError` when it could not be stored. Then no part of it is kept. An unknown option is a `TypeError`
- * everywhere.
+ * valid or a `StoreError` when it could not be stored. Then no part of it is kept. What reads or changes the store also rejects
+ * with a `StoreError` when that fails. An unknown option is a `TypeError` everywhere. After `close()`, everything except
+ * events, the properties and `close()` itself fails with a {@link SenderClosedError}.
  */
 export interface Sender {
   /** Says who a user is. */
