@@ -1,5 +1,10 @@
 import { createSender, shardedStore, sqliteStore, StoreError } from "@countersign/sender";
-import { type DeliveryStore, type SharedSettings, splitAcceptance } from "@countersign/sender/store";
+import {
+  acceptParts,
+  type DeliveryStore,
+  type SharedSettings,
+  splitAcceptance,
+} from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
 import { describe, expect, it, vi } from "vitest";
 import { acceptanceOf, quietContext } from "./support/acceptances.ts";
@@ -62,6 +67,30 @@ describe("an acceptance whose parts do not fit each other", () => {
         `splitAcceptance(): ${what}. It must be a position in ${list}, which has 2: count from 0.`,
       ),
     );
+  });
+});
+
+describe("acceptParts()", () => {
+  const empty = { calls: [], messages: [], deliveries: [] };
+  const parts = ["a", "b"].map((key, position) => ({ key, acceptance: empty, positions: [position] }));
+  const full = new StoreError("ERR_STORE_FULL", "The store is full.");
+  const unknown = new StoreError("ERR_STORE_UNKNOWN", "The connection broke.");
+
+  it.each([
+    ["nothing was stored if every part says so", [full, full], "ERR_STORE_FULL"],
+    [
+      "it is not known if one part does not know, whichever failed first",
+      [full, unknown],
+      "ERR_STORE_UNKNOWN",
+    ],
+    ["a part was stored", [full, undefined], "ERR_STORE_UNKNOWN"],
+  ] as const)("tells that %s", async (_, [a, b], code) => {
+    const accepted = acceptParts(parts, async ({ key }) => {
+      const failure = key === "a" ? a : b;
+      if (failure !== undefined) throw failure;
+      return { repeats: [] };
+    });
+    await expect(accepted).rejects.toMatchObject({ code });
   });
 });
 

@@ -43,13 +43,7 @@ export class Intake {
   /** No transaction spans two sources, since they may be kept on different machines. */
   async #acceptBySource(acceptance: Acceptance): Promise<Accepted> {
     const parts = splitAcceptance(acceptance, (source) => source);
-    const { repeats, failures } = await acceptParts(parts, (part) =>
-      this.#queue.add(part.key, part.acceptance),
-    );
-    // Some sources have their part. Whoever repeats all with the same ids stores the rest.
-    if (failures.length === parts.length) throw storeErrorOf(failures[0]);
-    if (failures.length > 0) throw partlyStored(failures[0]);
-    return { repeats };
+    return acceptParts(parts, (part) => this.#queue.add(part.key, part.acceptance));
   }
 
   async #acceptWithTraits(acceptance: Acceptance, traits: TraitChanges): Promise<Accepted> {
@@ -75,14 +69,6 @@ export class Intake {
     stirred([...destinations]);
     return { repeats: [] };
   }
-}
-
-function partlyStored(cause: unknown): StoreError {
-  return new StoreError(
-    "ERR_STORE_UNKNOWN",
-    "Calls of some sources were stored, and those of others were not. Repeat all with the same ids: this stores the rest.",
-    cause,
-  );
 }
 
 /** Why it is not known whether a sync was stored. The sync reads the trait again: its version tells. */

@@ -13,7 +13,6 @@ import type {
 import { Shard } from "./shard.ts";
 import { sourceOf } from "./source-of.ts";
 import { acceptParts, splitAcceptance } from "./split-acceptance.ts";
-import { StoreError } from "./store-error.ts";
 
 /**
  * One store made of several, each with its own sources. An unreachable store affects only its own sources.
@@ -81,11 +80,7 @@ class ShardedStore implements DeliveryStore {
 
   async accept(acceptance: Acceptance): Promise<Accepted> {
     const parts = splitAcceptance(acceptance, (source) => this.#of(source));
-    const { repeats, failures } = await acceptParts(parts, ({ key, acceptance: part }) =>
-      key.store.accept(part),
-    );
-    if (failures.length > 0) throw failureOf(failures, parts.length);
-    return { repeats };
+    return acceptParts(parts, ({ key, acceptance: part }) => key.store.accept(part));
   }
 
   async repeat(...[id, next]: Parameters<DeliveryStore["repeat"]>): Promise<boolean> {
@@ -271,14 +266,4 @@ async function removeFrom(
     if (filter !== undefined) removed += await shard.store.remove(filter);
   }
   return removed;
-}
-
-/** What failed, where something may have been stored elsewhere. */
-function failureOf(failures: readonly unknown[], parts: number): unknown {
-  if (failures.length === parts && parts === 1) return failures[0];
-  return new StoreError(
-    "ERR_STORE_UNKNOWN",
-    `Stored in ${parts - failures.length} of ${parts} stores. Accept the same again: what is stored already is not stored twice.`,
-    failures[0],
-  );
 }

@@ -1,4 +1,5 @@
 import type { Acceptance, Accepted, NewCall, NewDelivery, NewMessage } from "./delivery-store.ts";
+import { StoreError } from "./store-error.ts";
 
 /** A part of an acceptance: some of its calls, with their messages and deliveries. */
 export interface AcceptancePart<Key> {
@@ -66,11 +67,17 @@ function misplaced(field: string, position: number, list: string, { length }: re
   );
 }
 
-/** Has each part accepted by itself; resolves to what is a repeat, by its position in the whole, and to what failed. */
+/**
+ * Has each part of an acceptance stored by itself.
+ *
+ * @returns the repeats, by their positions in the whole
+ * @throws what the first part failed with, when it is known that no part was stored
+ * @throws StoreError `ERR_STORE_UNKNOWN` when a part was stored, or may have been, and another one failed
+ */
 export async function acceptParts<Key>(
   parts: readonly AcceptancePart<Key>[],
   accept: (part: AcceptancePart<Key>) => Promise<Accepted>,
-): Promise<Accepted & { readonly failures: readonly unknown[] }> {
+): Promise<Accepted> {
   const results = await Promise.allSettled(
     parts.map(async (part) => {
       const { repeats } = await accept(part);
@@ -80,6 +87,22 @@ export async function acceptParts<Key>(
   const failures = results.flatMap((result) =>
     result.status === "rejected" ? [result.reason as unknown] : [],
   );
+  if (failures.length > 0) {
+    const isNothingStored = failures.length === parts.length && !failures.some(isUnknown);
+    throw isNothingStored ? failures[0] : partlyStored(failures[0]);
+  }
   const repeats = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
-  return { repeats: repeats.toSorted((a, b) => a - b), failures };
+  return { repeats: repeats.toSorted((a, b) => a - b) };
+}
+
+function isUnknown(failure: unknown): boolean {
+  return failure instanceof StoreError && failure.code === "ERR_STORE_UNKNOWN";
+}
+
+function partlyStored(cause: unknown): StoreError {
+  return new StoreError(
+    "ERR_STORE_UNKNOWN",
+    "Calls of some sources were stored, or may have been, and those of others were not. Repeat all with the same ids: this stores the rest.",
+    cause,
+  );
 }
