@@ -85,13 +85,13 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   const timeoutMs = attemptTimeoutOf(what, options);
   parseRetryPolicy(what, options.retry);
   const given = settingsOf(options);
-  if (given !== undefined) parseSettings(given);
   const { store = sqliteStore(), clock = systemClock(), deliver: delivers = true } = options;
+  if (given !== undefined) parseSettings(given, store);
   if (given === undefined && store.settings === undefined) throw new TypeError(nothingShared(what));
   const events = new EventHub(clock);
   const waiters = new Waiters(store, clock);
   const failed = (error: Error): void => events.emit("storeError", { error });
-  const keeper = new SettingsKeeper(store.settings, failed, options.retry);
+  const keeper = new SettingsKeeper(store, failed, options.retry);
   const storeWatch = new StoreWatch(events);
   const { generation } = await store.open({
     clock,

@@ -1,4 +1,4 @@
-import { createSender, shardedStore, sqliteStore, StoreError } from "@countersign/sender";
+import { createSender, SettingsError, shardedStore, sqliteStore, StoreError } from "@countersign/sender";
 import {
   acceptParts,
   type DeliveryStore,
@@ -315,8 +315,24 @@ describe("shardedStore()", () => {
     expect(() => shardedStore({ a: sqliteStore() }, "a" as never)).toThrow(/function/u);
     const store = shardedStore({ a: sqliteStore() }, () => "c");
     await expect(createSender({ sources: sources("http://127.0.0.1:9/", "shop"), store })).rejects.toThrow(
-      /"shop" is assigned to "c". There are: "a"/u,
+      /source "shop": sources\[0\].name is assigned to "c" by shardedStore\(\). There are: "a"/u,
     );
+  });
+
+  it("has settings refused that name a source it has no store for: those in force stay, here and in the store", async () => {
+    const [a, b] = [settingsOf(), settingsOf()].map((settings) =>
+      changedStore(sqliteStore(), () => ({ settings })),
+    ) as [DeliveryStore, DeliveryStore];
+    const nameOf = (source: string): string => (source === "a" || source === "b" ? source : "none");
+    const store = shardedStore({ a, b }, nameOf);
+    const before = sources("http://127.0.0.1:9/", "a", "b");
+    const sender = await openSender({ sources: before, store });
+    const stored = await a.settings?.get();
+    const next = { sources: sources("http://127.0.0.1:9/", "a", "new", "b") };
+    await expect(sender.update(next)).rejects.toThrow(SettingsError);
+    expect(() => sender.configure(next)).toThrow(/source "new": sources\[1\].name is assigned to "none"/u);
+    expect(sender.settings.sources.map(({ name }) => name)).toEqual(["a", "b"]);
+    expect(await a.settings?.get()).toEqual(stored);
   });
 
   it("does not open without the first store, and closes what it has opened", async () => {

@@ -80,7 +80,7 @@ export class Forwarder implements Sender {
     const { newId, now } = parts.intake;
     this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
     // Without sources, a sender waits for the settings that other processes share.
-    this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings));
+    this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings, parts.store));
     parts.keeper.follow(this.#followed);
   }
 
@@ -224,7 +224,7 @@ export class Forwarder implements Sender {
 
   configure(settings: SenderSettings): void {
     this.#assertOpen();
-    this.#apply(settings, parseSettings(settings));
+    this.#apply(settings, parseSettings(settings, this.#parts.store));
     this.#isLocal = true;
   }
 

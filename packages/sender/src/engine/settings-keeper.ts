@@ -3,8 +3,11 @@ import { parseRetryPolicy, type RetryPolicy } from "../delivery/retry-policy.ts"
 import type { SenderSettings } from "../settings/settings.ts";
 import { SettingsChangedError } from "../settings/settings-error.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
-import type { SharedSettings } from "../store/delivery-store.ts";
+import type { DeliveryStore, SharedSettings } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
+
+/** What it needs of a store. */
+type StoreOfSettings = Pick<DeliveryStore, "settings" | "refuses">;
 
 /** Receives settings that apply from now on. */
 type Apply = (settings: SenderSettings, sources: readonly Source[]) => void;
@@ -21,6 +24,7 @@ interface Shared extends SenderSettings {
 
 /** Keeps the settings of a sender the same as those of the other processes on its store, where it has any. */
 export class SettingsKeeper {
+  readonly #store: StoreOfSettings;
   readonly #shared: SharedSettings | undefined;
   readonly #failed: (error: Error) => void;
   readonly #own: Partial<RetryPolicy> | undefined;
@@ -32,15 +36,12 @@ export class SettingsKeeper {
   #stop: () => void = () => {};
 
   /**
-   * `shared` is absent where one process owns the store; `failed` is told of settings that cannot be followed. `own` is the policy
+   * `store` has no settings where one process owns it; `failed` is told of settings that cannot be followed. `own` is the policy
    * that this sender was given.
    */
-  constructor(
-    shared: SharedSettings | undefined,
-    failed: (error: Error) => void,
-    own: Partial<RetryPolicy> | undefined,
-  ) {
-    this.#shared = shared;
+  constructor(store: StoreOfSettings, failed: (error: Error) => void, own: Partial<RetryPolicy> | undefined) {
+    this.#store = store;
+    this.#shared = store.settings;
     this.#failed = failed;
     this.#own = own;
     this.policy = parseRetryPolicy("createSender", own);
@@ -114,7 +115,7 @@ export class SettingsKeeper {
    * @throws SettingsChangedError when another process has replaced them since
    */
   async update(settings: SenderSettings, apply: Apply): Promise<void> {
-    const sources = parseSettings(settings);
+    const sources = parseSettings(settings, this.#store);
     if (this.#shared !== undefined) {
       const version = await this.#put(
         JSON.stringify({ sources: settings.sources, given: this.#given, retry: this.#retry }),
@@ -153,7 +154,7 @@ export class SettingsKeeper {
     // Before it follows, `start()` decides what is in force, whatever a store that is being opened has told.
     if (this.#followed === undefined || current === undefined || current.version <= this.#version) return;
     const { given, retry = this.#retry, ...settings } = sharedOf(current.text);
-    const sources = parseSettings(settings);
+    const sources = parseSettings(settings, this.#store);
     this.#follow(retry);
     this.#version = current.version;
     this.#given = given;

@@ -60,11 +60,21 @@ export interface Source {
 /**
  * Checks settings and fills in their defaults. What is returned shares nothing with what was given.
  *
+ * @param store Where deliveries are to be kept: it may not take every source.
  * @throws SettingsError naming everything that is wrong
  */
-export function parseSettings(settings: SenderSettings): readonly Source[] {
+export function parseSettings(
+  settings: SenderSettings,
+  store?: { refuses?(source: string): string | undefined },
+): readonly Source[] {
   const issues: SettingsIssue[] = [];
-  const sources = sourcesOf(new SettingPlace(issues), settings);
+  const place = new SettingPlace(issues);
+  const sources = sourcesOf(place, settings);
+  for (const [index, { name }] of sources.entries()) {
+    const problem = store?.refuses?.(name);
+    const here = place.field("sources").item(index).called(`source "${name}"`);
+    if (problem !== undefined) here.field("name").issue(problem);
+  }
   if (issues.length > 0) throw new SettingsError(issues);
   return sources;
 }

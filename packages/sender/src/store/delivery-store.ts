@@ -278,6 +278,11 @@ export interface DeliveryStore {
    * knows already stays as it is. Absent if it cannot.
    */
   take?(part: StoredPart): Promise<void>;
+  /**
+   * Why it can keep nothing of a source, as a sentence that begins with a verb: settings with such a source are refused. Undefined
+   * if it can. Absent if it keeps every source.
+   */
+  refuses?(source: string): string | undefined;
   /** Absent if one process owns the store. */
   readonly settings?: SharedSettings | undefined;
   /** Writes the remaining data and closes everything. Idempotent. */

@@ -21,7 +21,7 @@ import { acceptParts, splitAcceptance } from "./split-acceptance.ts";
  * another. Shared settings are in the first store, and are copied to the others.
  *
  * @param stores By name. The sender opens and closes them.
- * @param nameOf The name of a source's store: always the same for a source.
+ * @param nameOf The name of a source's store: always the same for a source. Settings with a source that has none are refused.
  * @throws TypeError when there is no store
  * @example
  * ```ts
@@ -195,14 +195,18 @@ class ShardedStore implements DeliveryStore {
     for (const result of results) if (result.status === "rejected") throw result.reason;
   }
 
+  refuses(source: string): string | undefined {
+    const name = this.#nameOf(source);
+    if (this.#shards.some((each) => each.name === name)) return undefined;
+    const names = this.#shards.map((each) => JSON.stringify(each.name)).join(", ");
+    return `is assigned to ${JSON.stringify(name)} by shardedStore(). There are: ${names}.`;
+  }
+
   #of(source: string): Shard {
     const name = this.#nameOf(source);
     const shard = this.#shards.find((each) => each.name === name);
     if (shard !== undefined) return shard;
-    const names = this.#shards.map((each) => JSON.stringify(each.name)).join(", ");
-    throw new TypeError(
-      `shardedStore(): the source ${JSON.stringify(source)} is assigned to ${JSON.stringify(name)}. There are: ${names}.`,
-    );
+    throw new TypeError(`The source ${JSON.stringify(source)} ${this.refuses(source)}`);
   }
 
   /** The stores of these sources; all of them when none are named. Nothing is kept of a source that has no store. */
