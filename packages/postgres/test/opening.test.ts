@@ -49,6 +49,24 @@ describe("a URL that cannot be read", () => {
   });
 
   it.each([
+    ["several hosts", "postgres://user:secret@one:5432,two:5432/db?target_session_attrs=read-write"],
+    ["several hosts", "postgres://one,two/db"],
+    ["several hosts", "postgres:///db?host=one,two&port=5432,5433"],
+    ["percent codes", "postgres://user:sec,r/et@one/db"],
+    ["files on this machine", "postgres://user:secret@one/db?sslmode=verify-full&sslrootcert=/no/such/file"],
+  ])("is told by what is wrong with it, %s: %s", (what, where) => {
+    const reasons = ["several hosts", "percent codes", "files on this machine"];
+    let message = "";
+    try {
+      postgresStore({ url: where });
+    } catch (error) {
+      message = String(error);
+    }
+    expect(reasons.filter((other) => message.includes(other))).toEqual([what]);
+  });
+
+  it.each([
+    ["postgres://user:p%2Css@127.0.0.1/db"],
     ["postgres://user:p%40ss%2Fword@127.0.0.1/db"],
     ["postgresql://[::1]:5432/db"],
     ["postgres://user:password@/db?host=/run/postgresql"],
