@@ -27,6 +27,19 @@ describe.skipIf(server === undefined)(
       return { store, states };
     }
 
+    it("waits for a clock, and tells by how much that is wrong after it was set again, once", async () => {
+      const clock = systemClock();
+      let wrongByMs = 5_000;
+      const wrong: Clock = { ...clock, now: () => clock.now() + wrongByMs };
+      const { states } = await openStore(newSchema(), wrong);
+      const reasons = (): readonly string[] => states.map(({ reason = "" }) => reason);
+      const isTold = (text: RegExp): boolean => text.test(reasons().at(-1) ?? "");
+      await until("it is ahead", () => isTold(/ [345]\.\d s ahead of the clock/));
+      wrongByMs = -3_600_000;
+      await until("it is behind", () => isTold(/ 3(?:600|599|598)\.\d s behind the clock/));
+      expect(reasons().length).toBeLessThan(5);
+    });
+
     it("is not what a process whose clock is a month ahead takes for it", async () => {
       const schema = newSchema();
       const { store } = await openStore(schema);

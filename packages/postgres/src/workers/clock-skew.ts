@@ -1,5 +1,5 @@
 /** A clock that differs by more is not safe: deliveries would expire, or be retried early. */
-const LARGEST_SKEW_MS = 1_000;
+export const LARGEST_SKEW_MS = 1_000;
 
 /** One reading of the database's time. */
 export interface Reading {
@@ -11,7 +11,7 @@ export interface Reading {
 }
 
 /** By how many milliseconds this process' clock is ahead of the database's at least, negative if behind; 0 if they may agree. */
-function skewOf({ before, after, database }: Reading): number {
+export function skewOf({ before, after, database }: Reading): number {
   if (database < before) return before - database;
   return database > after ? after - database : 0;
 }

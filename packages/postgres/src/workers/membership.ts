@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "@countersign/protocol";
 import type { StoreState } from "@countersign/sender/store";
 import { storeErrorOf } from "../database/postgres-error.ts";
-import { unsafeClock } from "./clock-skew.ts";
+import { LARGEST_SKEW_MS, skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
 import { Suspects } from "./suspects.ts";
 import { WorkerList } from "./worker-list.ts";
@@ -62,6 +62,8 @@ export class Membership {
   #lastBeat = Number.NEGATIVE_INFINITY;
   #unsafe: string | undefined;
   #state = "";
+  /** By how much the clock was told to be wrong. */
+  #toldSkewMs = 0;
   #renewing = false;
   #isStopped = false;
 
@@ -197,9 +199,11 @@ export class Membership {
     if (mine.epoch !== epoch) return;
     const wasSilent = this.#isActive && !this.#isFresh;
     this.#lastBeat = sentAt;
-    this.#unsafe = isVirtual ? undefined : unsafeClock({ before, after: clock.now(), database: mine.now });
+    const reading = { before, after: clock.now(), database: mine.now };
+    this.#unsafe = isVirtual ? undefined : unsafeClock(reading);
     const up = { state: "up", reason: remark() } as const;
-    this.#say(this.#unsafe === undefined ? up : { state: "unsafe", reason: this.#unsafe });
+    if (this.#unsafe === undefined) this.#say(up);
+    else this.#sayUnsafe(this.#unsafe, skewOf(reading));
     this.#keepTo(rows, mine);
     // Others may have taken its part meanwhile, and are to give it back first.
     if (this.#delivers && (!mine.delivers || wasSilent)) await this.#announce();
@@ -243,8 +247,17 @@ export class Membership {
     await this.join();
   }
 
+  /** Each reading differs a little. What somebody corrects the clock by must be true, also after the clock was set again. */
+  #sayUnsafe(reason: string, skewMs: number): void {
+    const isTold =
+      this.#state.startsWith("unsafe ") && Math.abs(skewMs - this.#toldSkewMs) <= LARGEST_SKEW_MS;
+    if (isTold) return;
+    this.#toldSkewMs = skewMs;
+    this.#say({ state: "unsafe", reason });
+  }
+
   #say(state: StoreState): void {
-    const text = `${state.state} ${state.state === "unsafe" ? "" : (state.reason ?? "")}`;
+    const text = `${state.state} ${state.reason ?? ""}`;
     if (text === this.#state) return;
     this.#state = text;
     this.#options.stateChanged(state);
