@@ -59,6 +59,20 @@ describe("moveSqliteStore", () => {
     expect(skipped).toMatchObject([{ messageId: "blocked", reason: "blocked_event" }]);
   });
 
+  it("tells its state before it moves anything, and before the history, so that nobody waits for a part of that", async () => {
+    const { path } = await filledFile();
+    const to = taking();
+    const told: [number, boolean][] = [];
+    await moveSqliteStore({
+      path,
+      to,
+      moved: (_counts, isUsable) => void told.push([to.parts.length, isUsable]),
+    });
+    expect(told.at(0)).toEqual([0, false]);
+    const [partsOfNeeds] = told.findLast(([, isUsable]) => !isUsable) ?? [];
+    expect(told.find(([, isUsable]) => isUsable)).toEqual([partsOfNeeds, true]);
+  });
+
   it("says that senders may start once only the history is left", async () => {
     const { path } = await filledFile();
     const told: [number, number, boolean][] = [];
