@@ -55,6 +55,13 @@ describe.skipIf(server === undefined)(
   () => {
     afterAll(() => server?.stop());
 
+    it("counts as usage the most that a file has told: a sender on it may have counted more between two moves", async () => {
+      const { store } = await openStore();
+      for (const calls of [3, 5, 4])
+        await store.take?.({ kind: "usage", from: "file", usage: new Map([["metered", calls]]) });
+      expect((await store.usage()).get("metered")).toBe(5);
+    });
+
     it("has the same deliveries, counts, usage, skipped calls and members, taken once or twice", async () => {
       const { path, deliveries } = await filledFile();
       const { store, sender } = await openStore();
