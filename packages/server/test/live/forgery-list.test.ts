@@ -103,6 +103,16 @@ describe("endpoints that accept forged messages", () => {
     expect(await forgeries()).toEqual([]);
   });
 
+  it("have no number for a destination that has gone: an alert on it would never end", async () => {
+    await start();
+    const series = async (): Promise<unknown> =>
+      (await send(`${server.url}/metrics`)).text.match(/^countersign_accepted_forgeries\S* .*$/gm) ?? [];
+    await forge(true);
+    expect(await series()).toEqual(['countersign_accepted_forgeries{destination="default/webhooks"} 1']);
+    await call("DELETE", "/sources/default/destinations/webhooks");
+    expect(await series()).toEqual([]);
+  });
+
   it("are told by an event when that begins and when it ends, and not for each message", async () => {
     await start();
     const told: unknown[] = [];
