@@ -14,9 +14,9 @@ if (script === undefined) {
 }
 
 const RUNS_VITEST = new Set(["verify", "run:hosts", "run:long", "run:postgres", "run:timezones"]);
-if (RUNS_VITEST.has(script) && /[#?]/.test(root)) {
+if (RUNS_VITEST.has(script) && /[#%?]/.test(root)) {
   console.error(
-    `The path of this folder contains "#" or "?": ${root}\nVite takes what follows for a part of a URL, and no test would be found. Move the folder to a path without them, and repeat the command.`,
+    `The path of this folder contains "#", "%" or "?": ${root}\nVite takes them for parts of a URL, and does not find the tests or what they import. Move the folder to a path without them, and repeat the command.`,
   );
   process.exit(2);
 }

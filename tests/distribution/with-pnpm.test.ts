@@ -50,8 +50,8 @@ describe.skipIf(isWindows)(`scripts/with-pnpm.mjs${noPosix}`, () => {
     expect(stdout.match(/^npm_config_.*\n/gm)).toEqual([registry, registry]);
   });
 
-  it("says before it installs anything that Vite finds no test below a folder with # or ? in its name", () => {
-    for (const name of ["C# projects", "why?"]) {
+  it("says before it installs anything that Vite cannot run tests below a folder with #, % or ? in its name", () => {
+    for (const name of ["C# projects", "100% mine", "why?"]) {
       const { status, stdout, stderr } = runIn(name, ["verify"]);
       expect(status).toBe(2);
       expect(stdout).toBe("");
