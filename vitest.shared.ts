@@ -1,5 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { defineProject, type UserWorkspaceConfig } from "vitest/config";
+import { cleanEnvironment } from "./tests/support/clean-environment.ts";
+
+// Here, before a worker starts: it inherits the environment of this process.
+cleanEnvironment(process.env);
 
 /**
  * How long tests wait, in milliseconds. A wait ends with its condition, so only a test that fails takes this long; a second, which
