@@ -10,6 +10,7 @@ import {
   describeKind,
   isObject,
   HEADERS_SYNONYMS,
+  LONGEST_TIMER_MS,
   SECRET_SYNONYMS,
   URL_SYNONYMS,
   type OptionNames,
@@ -90,7 +91,7 @@ function listenedByMany(signal: AbortSignal): AbortSignal {
 
 /** @throws TypeError naming the option. */
 export function checkMilliseconds(name: string, value: unknown): void {
-  if (typeof value === "number" && value > 0 && value < 2 ** 31) return;
+  if (typeof value === "number" && value > 0 && value <= LONGEST_TIMER_MS) return;
   const given = typeof value === "number" ? String(value) : describeKind(value);
   throw new TypeError(`${name} must be a positive number of milliseconds, but got ${given}.`);
 }
