@@ -1,4 +1,5 @@
 import { REJECTIONS } from "../delivery/attempt.ts";
+import { DEFAULT_RETRY_POLICY } from "../delivery/retry-policy.ts";
 import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
 import { noAnswer } from "./no-answer-codes.ts";
 import { durationText } from "./texts.ts";
@@ -27,7 +28,6 @@ export interface AdviceContext extends ExplainContext {
   readonly retryWindowMs?: number | undefined;
 }
 
-const DEFAULT_WINDOW_MS = 14_400_000;
 const FINAL = "There is no retry: resend the delivery when this is corrected.";
 const SENT = "The delivery counts as delivered.";
 const CHECK_SECRET =
@@ -78,7 +78,7 @@ export function adviceFor(attempt: AttemptFacts, context: AdviceContext = {}): A
   return { ...advice, next: state === "pending" ? retried(context) : AT_THE_END[state] };
 }
 
-function retried({ retryWindowMs = DEFAULT_WINDOW_MS }: AdviceContext): string {
+function retried({ retryWindowMs = DEFAULT_RETRY_POLICY.windowMs }: AdviceContext): string {
   return `The delivery is retried for ${durationText(retryWindowMs)}.`;
 }
 
