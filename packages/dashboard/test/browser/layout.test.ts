@@ -41,6 +41,21 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     }
   });
 
+  it("the hint in the search field is not cut on a desktop, also beside a delivery", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    const field = page.getByRole("searchbox");
+    const hint = (await field.getAttribute("placeholder")) ?? "";
+    await rowOf(page, "Ordered").click();
+    // A browser tells the width of a value only. The page does not hear of this one.
+    await field.evaluate((input, value) => Object.assign(input, { value }), hint);
+    for (const width of WIDTHS.filter((each) => each >= 1024)) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([width, await overflowOf(field)]).toEqual([width, 0]);
+    }
+  });
+
   it("rows are as high in the list as their style makes them, also beside a scroll bar", async () => {
     const { server, track } = await startSetting();
     await track("Ordered", 3);

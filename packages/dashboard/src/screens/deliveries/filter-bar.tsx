@@ -82,7 +82,7 @@ function Search(): JSX.Element {
       <input
         ref={input}
         type="search"
-        placeholder="Event, user, id (exact case)"
+        placeholder="Event, user, id, exact case"
         value={text}
         title={SEARCH_FINDS}
         spellcheck={false}
