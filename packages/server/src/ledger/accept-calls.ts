@@ -36,17 +36,11 @@ export function createAcceptCalls(
     for (let start = 0; start < calls.length; start += CALLS_AT_ONCE) {
       const part = calls.slice(start, start + CALLS_AT_ONCE);
       const fresh = part.filter(({ formerKey: key }) => !(key && ledger.hasSeen({ source, key }, now())));
-      const duplicates = part.length - fresh.length;
-      all = sum(
-        all,
-        sum(
-          { ...NOTHING, duplicates },
-          await store(
-            source,
-            fresh.map(({ call }) => call),
-          ),
-        ),
+      const stored = await store(
+        source,
+        fresh.map(({ call }) => call),
       );
+      all = [all, { ...NOTHING, duplicates: part.length - fresh.length }, stored].reduce(sum);
     }
     return all;
   };
