@@ -9,9 +9,10 @@ export interface ResendJobJson extends JobJson {
   readonly resent: number;
 }
 
-type Resender = Pick<Sender, "count"> & {
+/** The overload of {@link Sender.resend} that takes a filter. */
+interface Resender {
   resend(what: Parameters<Sender["resend"]>[0] & object): Promise<{ readonly resent: number }>;
-};
+}
 
 /** Progress is reported at most ten times a second. */
 const TELL_EVERY_MS = 100;
