@@ -8,8 +8,8 @@ import { iso } from "../shapes/times.ts";
 /** An endpoint of a destination. */
 type Place = Pick<ForgeryJson, "destination" | "url">;
 
-/** One of its entries: a fault of an endpoint, or all audits of it. */
-type Entry = Pick<ForgeryJson, "destination" | "url" | "delivery" | "fault">;
+/** What tells the entries of the list apart: a fault of an endpoint, or all audits of it. */
+type Entry = Place & Pick<ForgeryJson, "delivery" | "fault">;
 
 /** A list that has the same entries as before, with newer deliveries, is kept once in this time. */
 const KEEP_EVERY_MS = 60_000;
@@ -102,6 +102,7 @@ export class ForgeryList {
   }
 }
 
+/** Whether two forgeries share an entry. Those of audits have no delivery, and share one for each endpoint. */
 function isSame(one: Entry, other: Entry): boolean {
   const kindOf = ({ delivery, fault }: Entry): string | undefined => delivery && fault;
   return one.destination === other.destination && one.url === other.url && kindOf(one) === kindOf(other);
