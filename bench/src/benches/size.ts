@@ -12,7 +12,7 @@ const BUNDLES = [
     most: 8.5,
     external: ["express"],
   },
-  // 11 KB of 1,024 bytes, as in its package.json.
+  // 11 KB of 1,024 bytes. Its package.json has a bound that it meets, so that it does not grow.
   { what: "client", code: 'export * from "@countersign/client";', most: 11.264 },
 ];
 

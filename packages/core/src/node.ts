@@ -30,7 +30,7 @@ export interface ToWebhookRequestOptions<TRequest> {
   readonly verified?: object | undefined;
 }
 
-const VERIFIED_BEFORE = "verifyWebhook() has verified the request before. Mount it once for a route.";
+const VERIFIED_BEFORE = "verifyWebhook() ran before. Mount it once for a route.";
 
 /**
  * A Node request in the form that a receiver takes. If something read the body before, it uses `rawBody` (Cloud Functions

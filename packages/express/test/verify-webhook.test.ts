@@ -119,7 +119,7 @@ describe.each(versions)("verifyWebhook on Express $version", ({ express }) => {
       const [error] = onRejected.mock.lastCall ?? [];
       expect(error).toMatchObject({
         code: "ERR_BODY_ALREADY_READ",
-        hint: "verifyWebhook() has verified the request before. Mount it once for a route.",
+        hint: "verifyWebhook() ran before. Mount it once for a route.",
       });
     }
     expect(handler).not.toHaveBeenCalled();

@@ -189,22 +189,20 @@ export function configuredSecret<TRequest>(
 ): readonly string[] | SecretFunction<TRequest> | undefined {
   if (options.unsigned) {
     if (options.secret === undefined) return undefined;
-    throw new TypeError(
-      "unsigned: true and a secret contradict each other: with it, no signature is checked.",
-    );
+    throw new TypeError("unsigned: true and a secret contradict each other. Remove one.");
   }
   const secret = options.secret ?? environmentVariable("WEBHOOK_SECRET");
   if (typeof secret === "function") return secret;
   if (secret === undefined || secret === "") {
     throw new TypeError(
       "A webhook receiver needs a secret: pass { secret }, or set the environment variable WEBHOOK_SECRET. " +
-        "To accept messages that anyone could have sent, pass { unsigned: true }.",
+        "To accept messages from anyone, pass { unsigned: true }.",
     );
   }
   const secrets = usableSecrets(secret);
   if (options.retiredSecrets?.some((one) => secrets.includes(one))) {
     throw new TypeError(
-      "A secret is in secret and in retiredSecrets, which are never accepted. Remove it from one of them.",
+      "A secret is in secret and in retiredSecrets, which are never accepted. Remove it from one.",
     );
   }
   warnOfSecrets(secrets);

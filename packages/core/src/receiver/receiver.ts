@@ -27,8 +27,9 @@ import { debugRejection, takeWarning } from "./warnings.ts";
 // What only some receivers and some rejections need is loaded by the first that does: all apps load the rest.
 let awaited: Promise<typeof Awaited> | undefined;
 let explanation: Promise<typeof Explain> | undefined;
-const loadAwaited = (): NonNullable<typeof awaited> => (awaited ??= import("./awaited.ts"));
-const loadExplanation = (): NonNullable<typeof explanation> => (explanation ??= import("./explain.ts"));
+// Async: where a bundler has left the other files out, import() may throw at once.
+const loadAwaited = async (): Promise<typeof Awaited> => (awaited ??= import("./awaited.ts"));
+const loadExplanation = async (): Promise<typeof Explain> => (explanation ??= import("./explain.ts"));
 
 /** Verifies and types requests. Made by {@link createReceiver}. */
 export interface Receiver<TRequest = unknown, Message extends ReceivedMessage = WebhookMessage> {

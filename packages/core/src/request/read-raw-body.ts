@@ -21,8 +21,7 @@ const MIN_CHUNKS = 4_096;
 const BYTES_PER_CHUNK = 256;
 
 const ENCODING_SET =
-  "Something called setEncoding() on the request before verifyWebhook(), which loses bytes. Remove that call, or " +
-  "mount verifyWebhook() before it.";
+  "Something called setEncoding() before verifyWebhook(), which loses bytes. Mount verifyWebhook() before it.";
 
 /**
  * Reads the exact bytes of a Node request, at most `maxBytes` of them. It resumes a paused stream and leaves no listener
@@ -86,9 +85,7 @@ export function readRawBodyThen(
     length += chunk.length;
     if (length > maxBytes) return refuse(bodyTooLarge(maxBytes));
     // Over HTTP/2, it is a part of all that was read at once, and would keep that.
-    chunks.push(
-      length > chunk.length && chunk.buffer.byteLength > 2 * chunk.length ? new Uint8Array(chunk) : chunk,
-    );
+    chunks.push(chunks[0] && chunk.buffer.byteLength > 2 * chunk.length ? new Uint8Array(chunk) : chunk);
     if (chunks.length > Math.max(MIN_CHUNKS, maxBytes / BYTES_PER_CHUNK)) {
       refuse(new WebhookError("ERR_BODY_FRAGMENTED"));
     }

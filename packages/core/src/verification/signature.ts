@@ -31,11 +31,11 @@ export type SignatureResult =
 let isOneForm: typeof hasOneForm | undefined;
 let loading: Promise<void> | undefined;
 
-function loadIsOneForm(): void {
-  loading ??= import("./compact-json.ts").then(
-    (loaded) => void (isOneForm = loaded.hasOneForm),
-    () => {},
-  );
+// Where a bundler has left the other files out, import() may throw at once.
+async function loadIsOneForm(): Promise<void> {
+  try {
+    isOneForm = (await import("./compact-json.ts")).hasOneForm;
+  } catch {}
 }
 
 const HEX_DIGEST = /^[0-9a-f]{40}$/i;
@@ -116,7 +116,7 @@ export function matchSignature(
 
   // Compact JSON, as most forgeries are, is its own second form: it has been compared.
   if (isOneForm?.(bytes)) return undefined;
-  loadIsOneForm();
+  loading ??= loadIsOneForm();
   const text = fromUtf8(bytes);
   const rewritten = reserialize(text);
   if (rewritten === undefined || rewritten === text) return undefined;
