@@ -12,6 +12,7 @@ it("what a user has set for other programs does not reach the tests", () => {
     TZ: "Asia/Kathmandu",
     LC_ALL: "tr_TR.UTF-8",
     POSTGRES_URL: "postgres://127.0.0.1/tests",
+    REDIS_URL: "redis://127.0.0.1",
     COUNTERSIGN_TEST_PORTS: "1=2",
     COUNTERSIGN_WHOLE_SENDER: "1",
     npm_config_registry: "https://registry.example/",

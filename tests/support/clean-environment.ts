@@ -1,12 +1,12 @@
-// What a user has set for other programs, and tests or the processes that they start would follow. `COUNTERSIGN_TEST_…`, POSTGRES_URL
-// and POSTGRES_BIN are meant for the tests, and TZ is for `pnpm test:timezones`.
+// What a user has set for other programs, and tests or the processes that they start would follow. `COUNTERSIGN_TEST_…`, POSTGRES_URL,
+// POSTGRES_BIN and REDIS_URL are meant for the tests, and TZ is for `pnpm test:timezones`.
 const OF_OTHERS = [
   // Options of Node, and of what colours or logs.
   /^(NODE_OPTIONS|NODE_DEBUG|NODE_NO_WARNINGS|NODE_USE_ENV_PROXY|NODE_TLS_REJECT_UNAUTHORIZED|DEBUG)$/,
   /^(FORCE_COLOR|NO_COLOR|COLUMNS|LINES)$/,
   // What the command, the examples and the receivers in the documents read.
   /^COUNTERSIGN_(?!TEST_|WHOLE_SENDER$|PICTURES$)/,
-  /^(HOST|PORT|RECEIVER_PORT|WEBHOOK_SECRET|WRITE_KEY|TENANT_SECRETS|REDIS_URL|DATABASE_URL)$/,
+  /^(HOST|PORT|RECEIVER_PORT|WEBHOOK_SECRET|WRITE_KEY|TENANT_SECRETS|DATABASE_URL)$/,
   // The defaults of every client of PostgreSQL.
   /^PG[A-Z]+$/,
 ];

@@ -1,14 +1,14 @@
 import { redisDedupe } from "@countersign/redis";
 import { Redis } from "ioredis";
+import { randomUUID } from "node:crypto";
 import { afterAll, describe } from "vitest";
 import { testDedupeStore, type OpenStore } from "../../core/test/support/dedupe-contract.ts";
-import { startRedis } from "./support/start-redis.ts";
+import { openRedis, titleOf } from "./support/start-redis.ts";
 
-const redis = await startRedis();
-const here =
-  redis === undefined ? "skipped: this machine has no redis-server" : "redis-server of this machine";
+const redis = await openRedis();
+const run = randomUUID();
 
-describe.skipIf(redis === undefined)(`the contract of a DedupeStore (${here})`, () => {
+describe.skipIf(redis === undefined)(`the contract of a DedupeStore (${titleOf(redis)})`, () => {
   const url = redis?.url ?? "redis://127.0.0.1";
   const clients = [new Redis(url, { lazyConnect: true }), new Redis(url, { lazyConnect: true })] as const;
   let stores = 0;
@@ -20,7 +20,7 @@ describe.skipIf(redis === undefined)(`the contract of a DedupeStore (${here})`, 
 
   testDedupeStore("redisDedupe", (): OpenStore => {
     stores += 1;
-    const prefix = `contract-${stores}:`;
+    const prefix = `contract-${run}-${stores}:`;
     const [one, other] = clients;
     /** Lets the time of the keys pass that hold such a value: Redis is told that it is over. */
     const expire = async (isOver: (value: string | null) => boolean): Promise<void> => {

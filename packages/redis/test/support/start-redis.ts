@@ -6,20 +6,36 @@ import { join } from "node:path";
 import { guardFolder } from "../../../core/test/support/guard.ts";
 import { freePort } from "../../../../tests/support/free-port.ts";
 
-/** A Redis server of the test's own. */
+/** A Redis server for tests. */
 export interface TestRedis {
   readonly url: string;
-  readonly process: ChildProcess;
   stop(): Promise<void>;
+}
+
+/** A Redis server of the test's own. */
+export interface OwnRedis extends TestRedis {
+  readonly process: ChildProcess;
+}
+
+/** Which server the tests use, or why there is none, for the title of a suite. */
+export function titleOf(redis: TestRedis | undefined): string {
+  if (redis === undefined) return "skipped: this machine has no redis-server, and REDIS_URL is not set";
+  return process.env["REDIS_URL"] === undefined ? "redis-server of this machine" : "the server of REDIS_URL";
+}
+
+/** The server that `REDIS_URL` names, else one of the test's own. Tests leave the keys of others on it alone. */
+export async function openRedis(): Promise<TestRedis | undefined> {
+  const url = process.env["REDIS_URL"];
+  return url === undefined ? startRedis() : { url, stop: async () => {} };
 }
 
 /**
  * Starts redis-server on a free port with a folder of its own; `undefined` if the system has none. It ends with this process,
  * whatever ends that.
  */
-export async function startRedis(options: readonly string[] = []): Promise<TestRedis | undefined> {
+export async function startRedis(): Promise<OwnRedis | undefined> {
   const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), "countersign-redis-"))];
-  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...options];
+  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
   const child = spawn("redis-server", args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
   const isThere = await once(child, "spawn").then(
     () => true,
