@@ -47,7 +47,8 @@ it("a body over HTTP/2 keeps its bytes, and not what else arrived with each of t
   for (let n = 0; n < PARTS; n += 1) if (!socket.write(part)) await once(socket, "drain");
   const [bytes] = await arrived;
   // What is sent is 32 MB.
-  expect(buffersInUse() - before).toBeLessThan(4_000_000);
+  // V8 frees buffers after a collection, beside what runs.
+  await expect.poll(() => buffersInUse() - before).toBeLessThan(4_000_000);
   socket.write(endFrame());
   expect(await bytes).toHaveLength(PARTS);
 });

@@ -72,7 +72,7 @@ export class CallIntake {
   take<T extends CallType>(type: T, call: Calls[T], options: CallOptions | undefined): Intake {
     if (options !== undefined) checkCallOptions(type, options);
     const source = this.sourceOf(options);
-    const intake = newIntake();
+    const intake: Intake = { calls: [], messages: [], deliveries: [] };
     this.#addRecorded(intake, source, record(type, call, { messageId: this.newId, now: this.now }));
     // Copies have the exact size: V8 gives a list that grows room for 17 items, and these are kept until the call is stored.
     return {
@@ -92,7 +92,7 @@ export class CallIntake {
     if (!Array.isArray(calls)) throw new TypeError("accept() takes a list of recorded calls.");
     calls.forEach(assertJudged);
     const withIds = calls.map((call) => (hasId(call) ? call : { ...call, messageId: this.newId() }));
-    const intake = newIntake();
+    const intake: Intake = { calls: [], messages: [], deliveries: [] };
     for (const call of withIds) this.#addRecorded(intake, source, call);
     const { calls: accepted, messages, deliveries } = intake;
     return { calls: accepted, messages, deliveries, uniqueForMs };
@@ -103,7 +103,7 @@ export class CallIntake {
     checkDeleteOptions(options);
     const named = options.sources?.map((source, index) => this.sourceOf({ source }, `sources.${index}`));
     const unnamed = buildDeleteMessage(userId, options.timestamp, this.now());
-    const intake = newIntake();
+    const intake: Intake = { calls: [], messages: [], deliveries: [] };
     for (const source of new Set(named ?? this.sources)) {
       if (source.enabled.length === 0) continue;
       const message = { ...unnamed, messageId: this.newId() };
@@ -186,10 +186,6 @@ export class CallIntake {
       this.addMessage(intake, source, message, destinations);
     }
   }
-}
-
-export function newIntake(): Intake {
-  return { calls: [], messages: [], deliveries: [] };
 }
 
 /** Why a call goes to none of its source's destinations, if it does not. */

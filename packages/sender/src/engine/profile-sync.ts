@@ -7,7 +7,7 @@ import type { Acceptance, DeliveryStore } from "../store/delivery-store.ts";
 import type { TraitOwner } from "../store/trait-owner.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
-import { type CallIntake, newIntake } from "./call-intake.ts";
+import type { CallIntake, Intake } from "./call-intake.ts";
 import { checkCallOptions } from "./check-options.ts";
 import type { CallOptions, SyncReceipt } from "./sender.ts";
 import type { Waiters } from "./waiters.ts";
@@ -149,7 +149,7 @@ export class ProfileSyncer {
     owner: TraitOwner,
     announcements: readonly Announcement[],
   ): Acceptance {
-    const gathered = newIntake();
+    const gathered: Intake = { calls: [], messages: [], deliveries: [] };
     const { intake } = this.#parts;
     const { newId: messageId, now } = intake;
     for (const { userId, value, destinations } of announcements) {

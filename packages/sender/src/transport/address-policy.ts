@@ -98,6 +98,11 @@ export function checkAddressPolicy(
  */
 export function assertCallable(hostname: string, address: string, options: AddressPolicyOptions = {}): void {
   checkAddressPolicy("assertCallable", options);
+  assertAllowed(hostname, address, options);
+}
+
+/** The same for options that are known to be valid. */
+export function assertAllowed(hostname: string, address: string, options: AddressPolicyOptions): void {
   const reason = refusedAddress(address, options);
   if (reason === undefined) return;
   const subject = hostname === address ? address : `${hostname} resolves to ${address}, which`;

@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { connect as connectTls, type SecureContext } from "node:tls";
 import { errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
-import { type AddressPolicyOptions, assertCallable, refusedAddress } from "./address-policy.ts";
+import { type AddressPolicyOptions, assertAllowed, refusedAddress } from "./address-policy.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
 
 /** Resolves a host name to its addresses: all of them, in the order to try. */
@@ -66,7 +66,7 @@ export function createConnector(
     try {
       // A literal address is connected to without a lookup, so that it has to be judged here.
       if (literal) {
-        assertCallable(hostname, hostname, options);
+        assertAllowed(hostname, hostname, options);
       }
       const target = {
         // Node tries one address after the other. A quarter of a second for each, which is its default, would cut off
@@ -184,7 +184,7 @@ function callable(
   }
   const [refused] = addresses;
   if (refused !== undefined) {
-    assertCallable(hostname, refused.address, options);
+    assertAllowed(hostname, refused.address, options);
   }
   throw Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
 }
