@@ -6,7 +6,7 @@ export interface SystemClockOptions {
   readonly keepAlive?: boolean | undefined;
 }
 
-/** A clock that was set back by less is not noticed: what is scheduled then waits that much longer. */
+/** A clock that was set back by less, all told, is not noticed: what is scheduled then waits that much longer. */
 const SET_BACK_MS = 1_000;
 
 /** A wait is at most this long, so that a clock that was set, or a machine that slept, is noticed. */
@@ -22,9 +22,10 @@ interface Host {
  * What is scheduled is never late by more than a minute after the machine slept or its clock was set forward: the time that
  * the clock skipped counts as passed. If the clock is set back, by a second or more, what was scheduled before runs after the
  * time that was left to wait (by `performance.now()`), neither later nor earlier, although `now()` has not reached its time
- * again. What is scheduled afterwards follows the new time. A request timeout or the delay of a retry therefore keeps its length.
- * Work that is due at a time by the clock, such as a stored delivery, is woken once too early: it finds that nothing is due,
- * and schedules itself again.
+ * again. If the clock goes back little by little, or stands still, as in a test that sets the date, that is up to a second
+ * later. What is scheduled afterwards follows the new time. A request timeout or the delay of a retry therefore keeps its
+ * length. Work that is due at a time by the clock, such as a stored delivery, is woken once too early: it finds that nothing is
+ * due, and schedules itself again.
  *
  * @example
  * ```ts
@@ -45,9 +46,11 @@ export function systemClock({ keepAlive = true }: SystemClockOptions = {}): Cloc
       };
       const wake = (): void => {
         const moved = clockOffset() - offset;
-        offset += moved;
+        const isSetBack = moved <= -SET_BACK_MS;
         // The task moves along with a clock that was set back.
-        if (moved <= -SET_BACK_MS) due += moved;
+        if (isSetBack) due += moved;
+        // What is not noticed adds up until it is: a clock that stands still goes back a little with every wait.
+        if (isSetBack || moved > 0) offset += moved;
         if (due > Date.now()) wait();
         else task();
       };

@@ -112,11 +112,15 @@ class WorkUnderWay {
   }
 }
 
+/** The runtime's own timers: fake timers, which stand still, replace the global ones after this file is loaded. */
+const { setImmediate: runNext, setTimeout: runLater } = globalThis as Pick<typeof globalThis, "setTimeout"> &
+  Partial<Pick<typeof globalThis, "setImmediate">>;
+
 /** Resolves when every promise that can settle by itself has settled. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     // setTimeout takes a millisecond at least, and there may be thousands of turns.
-    if (typeof setImmediate === "function") setImmediate(resolve);
-    else setTimeout(resolve, 0);
+    if (runNext) runNext(resolve);
+    else runLater(resolve, 0);
   });
 }

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
 const run = promisify(execFile);
+const HOUR = 3_600_000;
 
 describe("virtualClock", () => {
   it("runs tasks at their own time, in order, with those that they add", async () => {
@@ -74,6 +75,16 @@ describe("virtualClock", () => {
     await expect(clock.advance("100000000d")).rejects.toThrow(TypeError);
     await clock.advance(1);
     expect(clock.now()).toBe(before + 1);
+  });
+
+  it("moves also while the timers of a test runner are faked and stand still", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const clock = virtualClock(0);
+    const task = vi.fn<() => void>();
+    clock.schedule(HOUR, task);
+    await clock.advance("4h");
+    expect(task).toHaveBeenCalledOnce();
   });
 
   it("starts where it is told, in UTC", () => {
@@ -160,7 +171,6 @@ describe("systemClock", () => {
 });
 
 describe("systemClock, when the machine's clock is set", () => {
-  const HOUR = 3_600_000;
   const setClock = (change: number): void => void vi.setSystemTime(Date.now() + change);
 
   beforeEach(() => {
@@ -215,6 +225,20 @@ describe("systemClock, when the machine's clock is set", () => {
     vi.advanceTimersByTime(2 * HOUR);
     expect({ wakes, doneAt }).toEqual({ wakes: 2, doneAt: [due] });
   });
+
+  it.each([20, 500, 10_000])(
+    "to stand still, what waits %d ms runs all the same, a second later at most",
+    (wait) => {
+      const clock = systemClock();
+      const task = vi.fn<() => void>();
+      const frozenAt = Date.now();
+      vi.spyOn(Date, "now").mockReturnValue(frozenAt);
+      onTestFinished(() => void vi.restoreAllMocks());
+      clock.schedule(frozenAt + wait, task);
+      vi.advanceTimersByTime(wait + 1_000);
+      expect(task).toHaveBeenCalledOnce();
+    },
+  );
 
   it("forward, or after the machine slept, what became due is noticed within a minute", () => {
     const clock = systemClock();
