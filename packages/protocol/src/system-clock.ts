@@ -45,12 +45,14 @@ export function systemClock({ keepAlive = true }: SystemClockOptions = {}): Cloc
         if (!keepAlive) unref(timer);
       };
       const wake = (): void => {
-        const moved = clockOffset() - offset;
-        const isSetBack = moved <= -SET_BACK_MS;
-        // The task moves along with a clock that was set back.
-        if (isSetBack) due += moved;
+        const current = clockOffset();
         // What is not noticed adds up until it is: a clock that stands still goes back a little with every wait.
-        if (isSetBack || moved > 0) offset += moved;
+        offset = Math.max(offset, current);
+        if (offset - current >= SET_BACK_MS) {
+          // The task moves along with a clock that was set back.
+          due += current - offset;
+          offset = current;
+        }
         if (due > Date.now()) wait();
         else task();
       };
