@@ -96,6 +96,8 @@ describe("retries", () => {
 
   it.each([
     [301, "redirected"],
+    // As a browser answers with `redirect: "manual"`.
+    [0, "redirected"],
     [400, "bad-request"],
     [401, "unauthorized"],
     [403, "unauthorized"],

@@ -67,7 +67,8 @@ export function readAnswer(
       detail: isSuccess ? `${detail} That is not the service's answer. ${CHECK_ENDPOINT}` : detail,
     };
   }
-  if (status >= 300 && status < 400) {
+  // In a browser, which hides an answer that redirects, it is 0.
+  if (status < 400) {
     const location = quote(headers.get("location") ?? "");
     return rejected("redirected", location ? `Set \`endpoint\` to ${location}.` : CHECK_ENDPOINT);
   }
