@@ -13,6 +13,8 @@ export interface Exiting {
 /** The part of Node's `process` that is used; Bun and Deno have it too, workerd and browsers do not. */
 interface Process {
   readonly pid: number;
+  /** True from the moment in which `exit` is emitted. */
+  readonly _exiting: boolean;
   prependListener(event: string, listener: () => void): unknown;
   off(event: string, listener: () => void): unknown;
   listenerCount(event: string): number;
@@ -54,6 +56,8 @@ export function enroll(name: keyof Registry, client: Exiting, member: boolean): 
     if (clients.size === 0) host.process?.off?.(event, listener);
     else if (member && clients.size === 1) host.process?.prependListener?.(event, listener);
   }
+  // An exit handler of the application recorded it. The listener above may have run, and is not called again.
+  if (member && host.process?._exiting) client.drop();
 }
 
 function createRegistry(): Registry {

@@ -127,7 +127,7 @@ export class Recorder implements Exiting {
   }
 
   drop(): void {
-    this.#abandon("exit", "The process ended at once. Before process.exit(), await close().");
+    this.#abandon("exit", "The process ended at once. Await close() first.");
   }
 
   async #finish(): Promise<Counts> {

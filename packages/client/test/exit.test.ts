@@ -127,6 +127,17 @@ describe("a process that ends at once", () => {
     });
   });
 
+  it.each([
+    ["nothing", "at-once-nothing-in-handler", []],
+    ["other events", "at-once-exit-in-handler", ["exit Event 0", "exit Event 1", "exit Event 2"]],
+  ])("with %s queued, passes to onDrop what an exit handler records", async (_name, way, queued) => {
+    const { code, output } = await start(way, await closedEndpoint()).ended();
+    expect({ code, lines: output.trim().split("\n") }).toEqual({
+      code: 3,
+      lines: [...queued, "exit In the handler", "outcome exit"],
+    });
+  });
+
   it("passes nothing to onDrop that was delivered before", async () => {
     const service = await startService();
     const { code, output } = await start("at-once-delivered", service.url).ended();
