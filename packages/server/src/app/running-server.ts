@@ -16,7 +16,7 @@ interface Parts {
 
 /** The server as its caller sees it, once it listens. */
 export function runningServer({ url, app, token, context }: Parts): CountersignServer {
-  const { sender, ledger, streams, certifications, resends, events } = context;
+  const { sender, ledger, forgeries, streams, certifications, resends, events } = context;
   let closing: Promise<void> | undefined;
 
   async function shutDown(deadlineMs: number): Promise<void> {
@@ -30,6 +30,7 @@ export function runningServer({ url, app, token, context }: Parts): CountersignS
     try {
       await sender.close({ deadline: Math.max(until - performance.now(), 0) });
     } finally {
+      forgeries.close();
       await ledger.close();
     }
   }

@@ -11,7 +11,7 @@ type Place = Pick<ForgeryJson, "destination" | "url">;
 /** What tells the entries of the list apart: a fault of an endpoint, or all audits of it. */
 type Entry = Place & Pick<ForgeryJson, "delivery" | "fault">;
 
-/** A list that has the same entries as before, with newer deliveries, is kept once in this time. */
+/** An entry that changes again within this time is kept at its end. */
 const KEEP_EVERY_MS = 60_000;
 
 /** What a {@link ForgeryList} works on. */
@@ -32,8 +32,10 @@ export interface ForgeryListParts {
 export class ForgeryList {
   readonly #parts: ForgeryListParts;
   #forgeries: readonly ForgeryJson[];
-  /** When the ledger was given the list, by `performance.now()`. */
-  #keptAt = Number.NEGATIVE_INFINITY;
+  /** When entries that have changed were kept, by `performance.now()`: those of the last minute. */
+  readonly #keptAt = new Map<string, number>();
+  /** Keeps what has changed since then. */
+  #later: NodeJS.Timeout | undefined;
 
   constructor(parts: ForgeryListParts) {
     this.#parts = parts;
@@ -55,7 +57,7 @@ export class ForgeryList {
   accepted(forgery: ForgeryJson): void {
     const others = this.#forgeries.filter((other) => !isSame(other, forgery));
     if (others.length < this.#forgeries.length) {
-      this.#seenAgain([...others, forgery]);
+      this.#change([...others, forgery], [forgery]);
       return;
     }
     // What the settings no longer have goes, so that the list is never longer than they are.
@@ -63,14 +65,8 @@ export class ForgeryList {
     const left = others.filter(({ destination, url }) =>
       known.get(destination)?.endpoints.some((endpoint) => endpoint.url === url),
     );
-    this.#keep([...left, forgery]);
+    this.#change([...left, forgery], [forgery]);
     this.#parts.onChange(forgery, true);
-  }
-
-  /** The list is as it was, but for the delivery that proves an entry: a fault may strike every message, each of which would be a write. */
-  #seenAgain(forgeries: readonly ForgeryJson[]): void {
-    if (performance.now() - this.#keptAt >= KEEP_EVERY_MS) this.#keep(forgeries);
-    else this.#forgeries = forgeries;
   }
 
   /** An endpoint has passed all audits: it refuses every forgery. */
@@ -91,19 +87,45 @@ export class ForgeryList {
   #remove(isOver: (forgery: ForgeryJson) => boolean): void {
     const over = this.#forgeries.filter((forgery) => isOver(forgery));
     if (over.length === 0) return;
-    this.#keep(this.#forgeries.filter((forgery) => !over.includes(forgery)));
+    this.#change(
+      this.#forgeries.filter((forgery) => !over.includes(forgery)),
+      over,
+    );
     for (const forgery of over) this.#parts.onChange(forgery, false);
   }
 
-  #keep(forgeries: readonly ForgeryJson[]): void {
+  /** Keeps what waits for the end of its minute. */
+  close(): void {
+    if (this.#later !== undefined) this.#keep();
+  }
+
+  /**
+   * An entry is kept as soon as it changes, and then once a minute: a fault may strike every message, and an endpoint may accept and
+   * refuse forgeries in turn. Each of that would be a write.
+   */
+  #change(forgeries: readonly ForgeryJson[], changed: readonly Entry[]): void {
     this.#forgeries = forgeries;
-    this.#keptAt = performance.now();
-    this.#parts.ledger.keepForgeries(forgeries).catch(this.#parts.onError);
+    const now = performance.now();
+    for (const [key, at] of this.#keptAt) if (now - at >= KEEP_EVERY_MS) this.#keptAt.delete(key);
+    const fresh = changed.map(keyOf).filter((key) => !this.#keptAt.has(key));
+    for (const key of fresh) this.#keptAt.set(key, now);
+    if (fresh.length > 0) this.#keep();
+    else this.#later ??= setTimeout(() => this.#keep(), KEEP_EVERY_MS).unref();
+  }
+
+  #keep(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    this.#parts.ledger.keepForgeries(this.#forgeries).catch(this.#parts.onError);
   }
 }
 
-/** Whether two forgeries share an entry. Those of audits have no delivery, and share one for each endpoint. */
+/** What an entry is of. Forgeries of audits have no delivery, and share one for each endpoint. */
+function keyOf({ destination, url, delivery, fault }: Entry): string {
+  return JSON.stringify([destination, url, delivery && fault]);
+}
+
+/** Whether two forgeries share an entry. */
 function isSame(one: Entry, other: Entry): boolean {
-  const kindOf = ({ delivery, fault }: Entry): string | undefined => delivery && fault;
-  return one.destination === other.destination && one.url === other.url && kindOf(one) === kindOf(other);
+  return keyOf(one) === keyOf(other);
 }

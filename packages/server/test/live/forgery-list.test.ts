@@ -166,40 +166,69 @@ describe("endpoints that accept forged messages", () => {
   }, 70_000);
 });
 
-it("a fault that strikes every message of an endpoint that accepts all is a write when it begins, and one a minute", () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
+describe("what is written of the list", () => {
   const url = "https://example.com/hooks";
-  const destinations = [{ name: "hooks", endpoints: [{ url }], secret: SECRET }];
-  const sender = Object.assign(new EventEmitter(), {
-    settings: { sources: [{ name: "shop", destinations }] },
+  let kept: (string | undefined)[][];
+  let list: ForgeryList;
+  let strike: (fault: string, status?: number) => void;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const destinations = [{ name: "hooks", endpoints: [{ url }], secret: SECRET }];
+    const sender = Object.assign(new EventEmitter(), {
+      settings: { sources: [{ name: "shop", destinations }] },
+    });
+    kept = [];
+    list = new ForgeryList({
+      sender: sender as unknown as Sender,
+      ledger: {
+        forgeries: () => [],
+        keepForgeries: async (forgeries) => void kept.push(forgeries.map(({ delivery }) => delivery)),
+      },
+      onChange: () => {},
+      onError: () => {},
+    });
+    let count = 0;
+    strike = (fault, status = 204) => {
+      const delivery = { id: `d${(count += 1)}`, destination: "shop/hooks" };
+      const outcome = status === 204 ? "success" : "rejected";
+      sender.emit("attempt", {
+        delivery,
+        attempt: { endpoint: url, fault, status, outcome, startedAt: new Date(0) },
+      });
+    };
   });
-  const kept: (string | undefined)[][] = [];
-  const list = new ForgeryList({
-    sender: sender as unknown as Sender,
-    ledger: {
-      forgeries: () => [],
-      keepForgeries: async (forgeries) => void kept.push(forgeries.map(({ delivery }) => delivery)),
-    },
-    onChange: () => {},
-    onError: () => {},
-  });
-  let count = 0;
-  const strike = (fault: string): void => {
-    const delivery = { id: `d${(count += 1)}`, destination: "shop/hooks" };
-    const attempt = { endpoint: url, fault, status: 204, outcome: "success", startedAt: new Date(0) };
-    sender.emit("attempt", { delivery, attempt });
-  };
-  for (let n = 0; n < 1_000; n += 1) strike("bad_signature");
-  expect(kept).toEqual([["d1"]]);
-  expect(list.list()).toMatchObject([{ delivery: "d1000" }]);
-  strike("missing_signature");
-  expect(kept).toEqual([["d1"], ["d1000", "d1001"]]);
-  for (let second = 0; second < 60; second += 1) {
+
+  it("of an endpoint that accepts all is a write when it begins, and one a minute, though a fault strikes every message", () => {
+    for (let n = 0; n < 1_000; n += 1) strike("bad_signature");
+    expect(kept).toEqual([["d1"]]);
+    expect(list.list()).toMatchObject([{ delivery: "d1000" }]);
+    strike("missing_signature");
+    expect(kept).toEqual([["d1"], ["d1000", "d1001"]]);
+    for (let second = 0; second < 60; second += 1) {
+      strike("bad_signature");
+      vi.advanceTimersByTime(1_000);
+    }
+    expect(kept).toHaveLength(3);
     strike("bad_signature");
-    vi.advanceTimersByTime(1_000);
-  }
-  expect(kept).toHaveLength(2);
-  strike("bad_signature");
-  expect(kept.at(-1)).toEqual(["d1001", "d1062"]);
+    expect(kept.at(-1)).toEqual(["d1001", "d1062"]);
+  });
+
+  it("of an endpoint that accepts and refuses forgeries in turn is one a minute as well, and the last is kept", () => {
+    for (let n = 0; n < 1_000; n += 1) strike("bad_signature", n % 2 === 0 ? 204 : 401);
+    expect(kept).toEqual([["d1"]]);
+    expect(list.list()).toEqual([]);
+    vi.advanceTimersByTime(60_000);
+    expect(kept).toEqual([["d1"], []]);
+    vi.advanceTimersByTime(600_000);
+    expect(kept).toHaveLength(2);
+    strike("bad_signature");
+    expect(kept.at(-1)).toEqual(["d1001"]);
+    strike("bad_signature", 401);
+    list.close();
+    expect(kept.slice(2)).toEqual([["d1001"], []]);
+    list.close();
+    expect(kept).toHaveLength(4);
+  });
 });
