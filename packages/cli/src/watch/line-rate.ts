@@ -25,12 +25,12 @@ export class LineRate {
     this.#count();
   }
 
-  /** Counts a line, and tells whether to print it. */
-  allows(kind: string): boolean {
+  /** Counts a line, about `count` things of a kind, and tells whether to print it. */
+  allows(kind: string, count = 1): boolean {
     this.#count();
     if (!this.#isOver && this.#lines <= this.#options.limit) return true;
     this.#isOver = true;
-    this.#left.set(kind, (this.#left.get(kind) ?? 0) + 1);
+    this.#left.set(kind, (this.#left.get(kind) ?? 0) + count);
     return false;
   }
 

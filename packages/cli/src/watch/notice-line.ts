@@ -9,6 +9,8 @@ export interface Notice {
   /** What it is, as the word of a summary: "3 warnings". */
   readonly kind: string;
   readonly parts: readonly Part[];
+  /** How many things it is about. Default: 1. */
+  readonly count?: number;
 }
 
 /** The line of an event that is not about a delivery; `undefined` if it has none. */
@@ -29,13 +31,12 @@ export function noticeOf(event: LiveEvent): Notice | undefined {
         "dim",
         `${event.call.type} ${event.call.messageId}: ${event.call.reason}`,
       );
-    case "rejected":
-      return notice(
-        "rejected",
-        "rejected",
-        "bad",
-        `${event.rejection.type ?? "message"}: ${event.rejection.detail}`,
-      );
+    case "rejected": {
+      const { rejection, more = 0 } = event;
+      const others = more === 0 ? "" : ` (and ${more.toLocaleString("en")} more of its request)`;
+      const text = `${rejection.type ?? "message"}: ${rejection.detail}${others}`;
+      return { ...notice("rejected", "rejected", "bad", text), count: more + 1 };
+    }
     case "warned":
       return notice("warnings", "warning", "warn", `${event.warning.type}: ${event.warning.detail}`);
     case "failing":

@@ -15,7 +15,7 @@ import {
 import { Held } from "./held.ts";
 import { isFailure } from "./is-failure.ts";
 import { LineRate } from "./line-rate.ts";
-import { noticeOf } from "./notice-line.ts";
+import { noticeOf, type Notice } from "./notice-line.ts";
 
 /** Options of a reporter. */
 export interface ReporterOptions {
@@ -139,7 +139,8 @@ export class Reporter {
     const held = this.#released(delivery);
     if (held.length > 0) this.#attempts(held, next);
     // Its attempts have a line already, or it ended without one: its time was over when the server started.
-    else if (this.#shows(true, state)) this.#line([...deliveryParts(at, delivery), ...nextParts(next, 0)]);
+    else if (this.#shows(true, { kind: state }))
+      this.#line([...deliveryParts(at, delivery), ...nextParts(next, 0)]);
   }
 
   /** Lines of attempts that ended together; the last one says what comes next. */
@@ -152,7 +153,7 @@ export class Reporter {
     const { kind } = verdictOf(attempt, context);
     const failed = isFailure({ id: "", at, event: "attempt", delivery, attempt }, context);
     const counted = kind === "refused_forgery" ? "forgeries rejected" : failed ? "failed" : "delivered";
-    if (kind !== "accepted_forgery" && !this.#shows(failed, counted)) return;
+    if (kind !== "accepted_forgery" && !this.#shows(failed, { kind: counted })) return;
     // A rejected forgery is not retried, as it should be.
     const isExpected = kind === "refused_forgery" && next?.kind === "failed";
     this.#line(attemptParts(at, delivery, attempt, context, isLast && !isExpected ? next : undefined));
@@ -173,7 +174,7 @@ export class Reporter {
   }
 
   #delivery(kind: string, at: string, delivery: DeliveryJson, part: Part): void {
-    if (this.#shows(false, kind)) this.#line([...deliveryParts(at, delivery), part]);
+    if (this.#shows(false, { kind })) this.#line([...deliveryParts(at, delivery), part]);
   }
 
   #notice(event: LiveEvent): void {
@@ -182,7 +183,7 @@ export class Reporter {
     const failed = isFailure(event, {});
     // With a few bytes of gzip, anyone who can reach /v1 can have thousands rejected: the log must not grow with them.
     const isCertain = failed && event.event !== "rejected";
-    if (this.#shows(failed, notice.kind, isCertain)) this.#line(notice.parts);
+    if (this.#shows(failed, notice, isCertain)) this.#line(notice.parts);
   }
 
   /**
@@ -190,10 +191,10 @@ export class Reporter {
    *
    * @param isCertain Prints it however many there are.
    */
-  #shows(failed: boolean, kind: string, isCertain = failed): boolean {
+  #shows(failed: boolean, { kind, count }: Pick<Notice, "kind" | "count">, isCertain = failed): boolean {
     const { onlyFailures = false, quiet = false } = this.#options;
     if (quiet || (onlyFailures && !failed)) return false;
-    if (!isCertain) return this.#rate.allows(kind);
+    if (!isCertain) return this.#rate.allows(kind, count);
     this.#rate.always();
     return true;
   }

@@ -2,7 +2,6 @@ import type { SourceSettings } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
 import { StoreFullError, type Ingest } from "../ingest/ingest.ts";
 import { ingestRoutes } from "../ingest/routes.ts";
-import { takeTurns } from "../ingest/take-turns.ts";
 import { createAcceptCalls } from "../ledger/accept-calls.ts";
 import type { ApiContext } from "../api/operation.ts";
 import { apiRoutes } from "../api/routes.ts";
@@ -65,12 +64,10 @@ function createIngest({ context, metrics, anyKey, onError }: AppOptions): Ingest
       return acceptance;
     },
     async keepRejections(rejections, source) {
-      const turn = takeTurns();
-      for (const rejection of rejections) {
-        metrics.rejected(rejection.reason);
-        events.rejected(rejection, source);
-        await turn();
-      }
+      events.rejected(rejections, source);
+      const counts = new Map<string, number>();
+      for (const { reason } of rejections) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+      for (const [reason, count] of counts) metrics.rejected(reason, count);
       await ledger.keepRejections(rejections, source, now());
     },
     keepWarnings(warnings, source) {

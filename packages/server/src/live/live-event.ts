@@ -44,7 +44,13 @@ export type LiveEventBody =
       /** Whether it has accepted the forged message; `false` when it has been seen to refuse such a one since. */
       readonly accepted: boolean;
     }
-  | { readonly event: "rejected"; readonly source?: string; readonly rejection: Omit<Rejection, "message"> }
+  | {
+      readonly event: "rejected";
+      readonly source?: string;
+      readonly rejection: Omit<Rejection, "message">;
+      /** How many more messages of the same request were rejected, and have no event of their own. */
+      readonly more?: number;
+    }
   | { readonly event: "warned"; readonly source: string; readonly warning: Warning }
   | {
       readonly event: "settings";

@@ -10,6 +10,9 @@ const STORE_ERROR_EVERY_MS = 60_000;
 /** Different ones that are remembered. */
 const MAX_STORE_ERRORS = 100;
 
+/** Of one request: a few hundred bytes of gzip are thousands of messages, which would push out the events of all other sources. */
+const MAX_REJECTIONS_TOLD = 10;
+
 /** How {@link LiveEvents} is made. */
 export interface LiveEventsOptions {
   /** The time, in milliseconds since 1970. */
@@ -69,9 +72,19 @@ export class LiveEvents {
     sender.on("storeError", ({ error }) => this.#storeFailed(error.message));
   }
 
-  /** Tells that a message was rejected at the door. */
-  rejected({ message: _, ...rejection }: Rejection, source: string | undefined): void {
-    this.tell({ event: "rejected", ...(source !== undefined && { source }), rejection });
+  /** Tells that messages of one request were rejected at the door: the first ten one by one, and with the last how many more there are. */
+  rejected(rejections: readonly Rejection[], source: string | undefined): void {
+    const told = rejections.slice(0, MAX_REJECTIONS_TOLD);
+    const more = rejections.length - told.length;
+    for (const [index, { message: _, ...rejection }] of told.entries()) {
+      const isLast = index === told.length - 1;
+      this.tell({
+        event: "rejected",
+        ...(source !== undefined && { source }),
+        rejection,
+        ...(isLast && more > 0 && { more }),
+      });
+    }
   }
 
   /** Tells what the maker of an accepted message should know. */

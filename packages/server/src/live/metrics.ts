@@ -19,7 +19,7 @@ const RETRIED = ["store_full", "unavailable", "overloaded"] as const;
 export interface Metrics {
   accepted(source: string, count: number): void;
   duplicates(source: string, count: number): void;
-  rejected(reason: string): void;
+  rejected(reason: string, count: number): void;
   warned(reason: string): void;
   refused(code: string): void;
   /** The exposition text. */
@@ -98,7 +98,7 @@ export function createMetrics(
   return {
     accepted: (source, count) => accepted.inc({ source }, count),
     duplicates: (source, count) => duplicates.inc({ source }, count),
-    rejected: (reason) => rejected.inc({ reason }),
+    rejected: (reason, count) => rejected.inc({ reason }, count),
     warned: (reason) => warned.inc({ reason }),
     refused: (code) => refused.inc({ code }),
     render: () => registry.metrics(),

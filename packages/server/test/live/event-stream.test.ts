@@ -1,5 +1,6 @@
 import { EventEmitter, once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
 import Fastify from "fastify";
 import type { Sender } from "@countersign/sender";
 import { createServer, type CountersignServer } from "@countersign/server";
@@ -27,10 +28,11 @@ beforeEach(async () => {
 const record = (event: string): Promise<unknown> =>
   send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u", event } });
 
-/** Causes `count` events quickly: rejections. */
-async function reject(count: number): Promise<void> {
+/** Causes `count` events quickly: calls that go to no destination. */
+async function skip(count: number): Promise<void> {
+  const call = { type: "page", userId: "u", integrations: { All: false } };
   for (let left = count; left > 0; left -= 2_500) {
-    const batch = Array.from({ length: Math.min(left, 2_500) }, () => ({ type: "nonsense" }));
+    const batch = Array.from({ length: Math.min(left, 2_500) }, () => call);
     await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
   }
 }
@@ -134,9 +136,34 @@ describe("the event stream", () => {
     }
   });
 
+  it("has ten rejections of one request, with how many more there are: a few bytes of gzip push out no other events", async () => {
+    const reader = await readEvents(server.url);
+    const start = String(reader.events()[0]?.["id"]);
+    const body = { writeKey: "any", batch: Array.from({ length: 2_500 }, () => 1) };
+    for (let requests = 0; requests < 5; requests += 1) {
+      const bytes = gzipSync(JSON.stringify(body));
+      expect(bytes.length).toBeLessThan(100);
+      const headers = { "content-encoding": "gzip" };
+      expect((await fetch(`${server.url}/v1/batch`, { method: "POST", headers, body: bytes })).status).toBe(
+        200,
+      );
+    }
+    await vi.waitFor(() => expect(reader.events().at(-1)).toMatchObject({ id: start.replace(/\d+$/, "50") }));
+    const rejected = reader.events().slice(1);
+    expect(rejected.map(({ more }) => more).filter((more) => more !== undefined)).toEqual(
+      Array.from({ length: 5 }, () => 2_490),
+    );
+    expect(rejected[40]).toMatchObject({
+      event: "rejected",
+      rejection: { reason: "not_an_object", index: 0 },
+    });
+    const metrics = (await send(`${server.url}/metrics`)).text;
+    expect(metrics).toContain('countersign_calls_rejected_total{reason="not_an_object"} 12500');
+  });
+
   it("bundles the events of an interval into one message, and loses none", async () => {
     const reader = await readEvents(server.url, { query: "?every=50" });
-    await reject(2_500);
+    await skip(2_500);
     await vi.waitFor(() => expect(reader.events()).toHaveLength(2_501));
     expect(reader.messages()).toBeLessThan(100);
     expect(
@@ -164,8 +191,8 @@ describe("the event stream", () => {
       await vi.waitFor(() =>
         expect(reader.events()).toMatchObject([{ event: "reset", reason: "restarted" }]),
       );
-      await reject(1);
-      await vi.waitFor(() => expect(reader.names()).toEqual(["reset", "rejected"]));
+      await skip(1);
+      await vi.waitFor(() => expect(reader.names()).toEqual(["reset", "skipped"]));
     }
   });
 
@@ -174,26 +201,26 @@ describe("the event stream", () => {
     await server.sender.idle();
     let first = "";
     server.subscribe(({ id }) => (first ||= id), "start");
-    await reject(12_500);
+    await skip(12_500);
     const reader = await readEvents(server.url, { headers: { "last-event-id": first } });
     await vi.waitFor(() => expect(reader.events()).toMatchObject([{ event: "reset", reason: "missed" }]));
-    await reject(1);
-    await vi.waitFor(() => expect(reader.names()).toEqual(["reset", "rejected"]));
+    await skip(1);
+    await vi.waitFor(() => expect(reader.names()).toEqual(["reset", "skipped"]));
   });
 
   it("gives a reader that missed 2,000 events all of them, or a reset when the server was restarted", async () => {
-    await reject(1);
+    await skip(1);
     let last = "";
     const stop = server.subscribe(({ id }) => (last = id), "start");
     stop();
-    await reject(2_000);
+    await skip(2_000);
     const reader = await readEvents(server.url, { headers: { "last-event-id": last } });
     await vi.waitFor(() => expect(reader.events()).toHaveLength(2_001));
     const numbers = reader.events().map(({ id }) => numberOf(String(id)));
     expect(numbers).toEqual(Array.from({ length: 2_001 }, (_, n) => n + 1));
     await server.close();
     server = closing(await createServer({ to: "http://127.0.0.1:1/", port: 0 }));
-    await reject(2_500);
+    await skip(2_500);
     const again = await readEvents(server.url, {
       headers: { "last-event-id": String(reader.events().at(-1)?.["id"]) },
     });
@@ -215,18 +242,18 @@ describe("the event stream", () => {
     const stalled = await stall();
     let told = 0;
     server.subscribe(() => (told += 1));
-    await reject(100_000);
+    await skip(100_000);
     expect(told).toBe(100_000);
     let text = "";
     stalled.on("data", (data: Buffer) => (text += data.toString()));
     stalled.resume();
     await vi.waitFor(() => expect(text).toContain("event: reset"), { timeout: 10_000 });
-    await reject(1);
+    await skip(1);
     await vi.waitFor(() => expect(text).toMatch(/id: \w+-100001\n/));
-    const received = text.match(/^event: rejected$/gm)?.length ?? 0;
+    const received = text.match(/^event: skipped$/gm)?.length ?? 0;
     // What the sockets of both sides hold, and no more.
     expect(received).toBeLessThan(90_000);
-    expect(text.indexOf("event: reset")).toBeLessThan(text.lastIndexOf("event: rejected"));
+    expect(text.indexOf("event: reset")).toBeLessThan(text.lastIndexOf("event: skipped"));
   });
 
   it("can be followed from the same process, from the beginning or from now on", async () => {
