@@ -2,6 +2,7 @@ import {
   createSender,
   cursorOf,
   type Delivery,
+  type DeliveryFilter,
   type Sender,
   sqliteStore,
   StoreError,
@@ -695,4 +696,28 @@ describe("what is kept", () => {
     expect(existsSync(path)).toBe(true);
     expect(existsSync(`${path}-wal`)).toBe(false);
   });
+});
+
+it("a search among few deliveries looks at those, and not at all whose event begins so", async () => {
+  const receiver = await startReceiver(() => "never");
+  const sender = await openSender({ url: receiver.url, store: sqliteStore() });
+  const timestamp = new Date().toISOString();
+  for (let n = 0; n < 3; n += 1)
+    await sender.accept(
+      Array.from({ length: 2_000 }, () => ({ type: "track", timestamp, userId: "u1", event: "Ordered" })),
+    );
+  await sender.track({ userId: "u2", event: "Other" });
+  const prepare = vi.spyOn(Database.prototype, "prepare");
+  onTestFinished(() => prepare.mockRestore());
+  const statements = async (filter: DeliveryFilter, found: number): Promise<number> => {
+    prepare.mockClear();
+    expect(await sender.deliveries(filter)).toHaveLength(found);
+    expect(await sender.count(filter)).toBe(found);
+    return prepare.mock.calls.length;
+  };
+  expect(await statements({ state: "failed", q: "Ord" }, 0)).toBe(0);
+  // Through all whose event begins so, there would be some fifty; the choice itself takes a few.
+  expect(await statements({ identity: "u2", q: "Ord" }, 0)).toBeLessThan(30);
+  expect(await statements({ identity: "u2", q: "O" }, 1)).toBeLessThan(30);
+  expect(await statements({ identity: "u1", q: "Oth" }, 0)).toBeLessThan(30);
 });

@@ -91,16 +91,18 @@ export function planSearch(
   };
   const plan = { order, start, overlaps: false, size: undefined };
   const { q } = filter;
-  const found = q === undefined ? undefined : rangesOfSearch(db, q);
-  if (found !== undefined)
-    return { ...plan, ranges: found.map(within), rest: restOf(filter, []), overlaps: true };
   const byKind = kinds.filter((kind) => isKindWanted(kind, filter));
   const ranges = byKind.map((kind) => within(rangeOfKind(kind)));
-  const rest = restOf(filter, KIND_FIELDS);
-  if (q !== undefined) return { ...plan, ranges, rest: searched(rest, q) };
+  const restBeside = (answered: readonly Field[]): Conditions =>
+    q === undefined ? restOf(filter, answered) : searched(restOf(filter, answered), q);
   let fewest = byKind.reduce((sum, { count }) => sum + count, 0);
   const isWholeTime = filter.since === undefined && start.acceptedAt === END_OF_TIME;
-  let best: SearchPlan = { ...plan, ranges, rest, size: isWholeTime ? fewest : undefined };
+  let best: SearchPlan = {
+    ...plan,
+    ranges,
+    rest: restBeside(KIND_FIELDS),
+    size: isWholeTime ? fewest : undefined,
+  };
   for (const field of FIELDS) {
     const wanted = filter[field];
     const indexed = INDEXED[field];
@@ -111,9 +113,11 @@ export function planSearch(
     const rows = ofField.reduce((sum, range) => sum + roughSizeOf(db, range), 0);
     if (rows >= fewest) continue;
     fewest = rows;
-    best = { ...plan, ranges: ofField, rest: restOf(filter, [field]) };
+    best = { ...plan, ranges: ofField, rest: restBeside([field]) };
   }
-  return best;
+  const found = q === undefined || fewest === 0 ? undefined : rangesOfSearch(db, q)?.map(within);
+  if (found === undefined || !haveFewer(db, found, fewest)) return best;
+  return { ...plan, ranges: found, rest: restOf(filter, []), overlaps: true };
 }
 
 const END_OF_TIME = Number.MAX_SAFE_INTEGER;
@@ -193,6 +197,13 @@ function eventsWith(db: Database.Database, prefix: string): readonly string[] | 
     // The next text there is.
     from = `${events.at(-1)}\0`;
   }
+}
+
+/** Whether ranges have fewer rows than what else there is to look at, or both have many. */
+function haveFewer(db: Database.Database, ranges: readonly Range[], others: number): boolean {
+  if (others >= LARGE_RANGE) return true;
+  let rows = 0;
+  return ranges.every((range) => (rows += roughSizeOf(db, range)) < others);
 }
 
 function roughSizeOf(db: Database.Database, { index, conditions }: Range): number {
