@@ -11,6 +11,7 @@ import {
   type Fault,
 } from "@countersign/sender/faults";
 import { applyFault } from "../dist/faults/apply-fault.js";
+import { writeBodyOf } from "../dist/faults/wire-fault.js";
 import { createAuthority } from "./support/certificates.ts";
 import { afterHead, httpEndpoint, rawEndpoint } from "./support/endpoints.ts";
 
@@ -248,6 +249,22 @@ describe("a fault on the wire", () => {
 
     expect(await post(endpoint.url, "truncated", 200)).toMatchObject({ outcome: "timeout" });
   });
+
+  it.each(["slow_body", "truncated", "reset"] as const)(
+    "%s ends when the attempt is over before the body goes on, as when the time runs out meanwhile",
+    async (fault) => {
+      const over = new AbortController();
+      const pieces = writeBodyOf(fault)(body, {
+        socket: () => undefined,
+        over: over.signal,
+        timeoutMs: 60_000,
+      });
+      const written = pieces[Symbol.asyncIterator]();
+      await written.next();
+      over.abort();
+      await expect(written.next()).rejects.toThrow(/cut on purpose|aborted/u);
+    },
+  );
 
   it("reset breaks the connection in the middle of the body", async () => {
     const errors: unknown[] = [];

@@ -1,4 +1,4 @@
-import { isObject, MAX_NESTING, OBJECT_FIELDS, TEXT_FIELDS } from "@countersign/protocol";
+import { isObject, OBJECT_FIELDS, TEXT_FIELDS } from "@countersign/protocol";
 import { beginningOf } from "./beginning-of.ts";
 import { takeTurns } from "./take-turns.ts";
 
@@ -35,7 +35,7 @@ const MAX_PATH_LENGTH = 200;
  * would become one. Identifiers keep their exact digits, as strings. Anything else stays the number that JavaScript reads,
  * because the signature of other digits could not be verified by receivers that parse the body first; its path is reported.
  *
- * What nests deeper than a message may is not looked at: it is rejected anyway.
+ * What nests deeper than a message may is read, too: it is rejected, and then shown as it came.
  *
  * @param text JSON that was parsed without an error.
  * @param value What `JSON.parse` made of it.
@@ -111,7 +111,6 @@ interface Place {
   readonly path: Path | undefined;
   /** The field of the message that this is part of. */
   readonly field: string | undefined;
-  readonly depth: number;
 }
 
 interface Path {
@@ -121,8 +120,6 @@ interface Path {
 
 /** Objects and arrays that one step looks into. */
 const PLACES_AT_ONCE = 1_000;
-/** A message may not nest deeper than this, at any position. */
-const MAX_DEPTH = MAX_NESTING + 1;
 
 /** Replaces the marks of integers in a value, a step at a time and without recursion. */
 class Unmarking {
@@ -134,7 +131,7 @@ class Unmarking {
   constructor(value: Content, mark: string) {
     this.value = value;
     this.#mark = mark;
-    this.#places = [{ content: value, index: undefined, path: undefined, field: undefined, depth: 0 }];
+    this.#places = [{ content: value, index: undefined, path: undefined, field: undefined }];
   }
 
   /** Returns whether there is more to do. */
@@ -148,22 +145,16 @@ class Unmarking {
   }
 
   #visit(place: Place): void {
-    const { content, depth } = place;
+    const { content } = place;
     for (const key of Object.keys(content)) {
       const inner = content[key];
       if (typeof inner === "string") {
         if (inner.startsWith(this.#mark)) this.#replace(place, key, inner.slice(this.#mark.length));
-      } else if (depth === 0 && key === "batch" && Array.isArray(inner)) {
+      } else if (content === this.value && key === "batch" && Array.isArray(inner)) {
         this.#addMessages(inner);
-      } else if (typeof inner === "object" && inner !== null && depth < MAX_DEPTH) {
+      } else if (typeof inner === "object" && inner !== null) {
         const { index, path: within, field = key } = place;
-        this.#places.push({
-          content: inner as Content,
-          index,
-          path: { key, within },
-          field,
-          depth: depth + 1,
-        });
+        this.#places.push({ content: inner as Content, index, path: { key, within }, field });
       }
     }
   }
@@ -171,7 +162,7 @@ class Unmarking {
   #addMessages(batch: readonly unknown[]): void {
     for (const [index, message] of batch.entries()) {
       if (!isObject(message)) continue;
-      this.#places.push({ content: message, index, path: undefined, field: undefined, depth: 1 });
+      this.#places.push({ content: message, index, path: undefined, field: undefined });
     }
   }
 

@@ -18,6 +18,21 @@ it("finds integers in any surroundings, but not inside strings", async () => {
   expect([...unsafeIntegers]).toEqual([[undefined, ['properties.a"b.0', 'properties.a"b.1.0']]]);
 });
 
+it.each([500, 501, 502, 20_000])(
+  "leaves nothing of its own in a message, which is shown as it came when it nests too deeply: %i levels",
+  async (levels) => {
+    const deep = `${"[".repeat(levels - 2)}${BIG}${"]".repeat(levels - 2)}`;
+    const fields = `"userId":"u","event":"e","properties":{"a":${deep}}`;
+    for (const text of [`{${fields}}`, `{"batch":[{${fields}}]}`, `{"context":{"a":${deep}},"batch":[]}`]) {
+      const { value } = await read(text);
+      let inner: unknown = value;
+      while (typeof inner === "object" && inner !== null)
+        inner = Object.values(inner).at(text.startsWith('{"c') ? 0 : -1);
+      expect(inner).toBe(Number(BIG));
+    }
+  },
+);
+
 it("work for a message that nests deep and is full of long numbers grows with its size only", async () => {
   const text = `{"batch":[{"properties":${'{"a":'.repeat(60_000)}[${many(9_000)}]${"}".repeat(60_000)}}]}`;
   // It was minutes when each number looked up its own path.
