@@ -148,22 +148,34 @@ class Unmarking {
     const { content } = place;
     for (const key of Object.keys(content)) {
       const inner = content[key];
-      if (typeof inner === "string") {
-        if (inner.startsWith(this.#mark)) this.#replace(place, key, inner.slice(this.#mark.length));
-      } else if (content === this.value && key === "batch" && Array.isArray(inner)) {
-        this.#addMessages(inner);
-      } else if (typeof inner === "object" && inner !== null) {
-        const { index, path: within, field = key } = place;
-        this.#places.push({ content: inner as Content, index, path: { key, within }, field });
-      }
+      if (content === this.value && key === "batch" && Array.isArray(inner)) this.#addMessages(inner);
+      else this.#read(place, key, inner);
     }
   }
 
-  #addMessages(batch: readonly unknown[]): void {
-    for (const [index, message] of batch.entries()) {
-      if (!isObject(message)) continue;
-      this.#places.push({ content: message, index, path: undefined, field: undefined });
+  /** Replaces a marked integer; an object or array is visited later. */
+  #read(place: Place, key: string, inner: unknown): void {
+    if (typeof inner === "string") {
+      if (inner.startsWith(this.#mark)) this.#replace(place, key, inner.slice(this.#mark.length));
+    } else if (typeof inner === "object" && inner !== null) {
+      const { index, path: within, field = key } = place;
+      this.#places.push({ content: inner as Content, index, path: { key, within }, field });
     }
+  }
+
+  #addMessages(batch: unknown[]): void {
+    for (const [index, message] of batch.entries()) {
+      if (isObject(message))
+        this.#places.push({ content: message, index, path: undefined, field: undefined });
+    }
+    // What is not an object is rejected, and shown as it came.
+    const others = {
+      content: batch as unknown as Content,
+      index: undefined,
+      path: undefined,
+      field: "batch",
+    };
+    for (const [key, inner] of Object.entries(batch)) if (!isObject(inner)) this.#read(others, key, inner);
   }
 
   #replace(place: Place, key: string, digits: string): void {

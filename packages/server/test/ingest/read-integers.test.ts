@@ -33,6 +33,15 @@ it.each([500, 501, 502, 20_000])(
   },
 );
 
+it("leaves nothing of its own in what stands for a message and is none", async () => {
+  const big = Number(BIG);
+  const { value, unsafeIntegers } = await read(
+    `{"batch":[${BIG},[${BIG},{"userId":${BIG}}],{"userId":${BIG}}]}`,
+  );
+  expect(value).toEqual({ batch: [big, [big, { userId: big }], { userId: BIG }] });
+  expect(unsafeIntegers.size).toBe(0);
+});
+
 it("work for a message that nests deep and is full of long numbers grows with its size only", async () => {
   const text = `{"batch":[{"properties":${'{"a":'.repeat(60_000)}[${many(9_000)}]${"}".repeat(60_000)}}]}`;
   // It was minutes when each number looked up its own path.
