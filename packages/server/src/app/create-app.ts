@@ -1,6 +1,7 @@
 import type { SourceSettings } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
 import { StoreFullError, type Ingest } from "../ingest/ingest.ts";
+import type { RejectionReason } from "../ingest/rejections.ts";
 import { ingestRoutes } from "../ingest/routes.ts";
 import { createAcceptCalls } from "../ledger/accept-calls.ts";
 import type { ApiContext } from "../api/operation.ts";
@@ -65,7 +66,7 @@ function createIngest({ context, metrics, anyKey, onError }: AppOptions): Ingest
     },
     async keepRejections(rejections, source) {
       events.rejected(rejections, source);
-      const counts = new Map<string, number>();
+      const counts = new Map<RejectionReason, number>();
       for (const { reason } of rejections) counts.set(reason, (counts.get(reason) ?? 0) + 1);
       for (const [reason, count] of counts) metrics.rejected(reason, count);
       await ledger.keepRejections(rejections, source, now());

@@ -1,6 +1,7 @@
 import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
 import { destinationsByKey, destinationsWithoutSettings } from "../settings/find-settings.ts";
 import type { ForgeryList } from "./forgery-list.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
@@ -12,6 +13,10 @@ const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4
 
 const ENDED = ["delivered", "failed", "expired"] as const;
 
+const REJECTED = Object.keys(REJECTION_REASONS) as readonly RejectionReason[];
+
+const WARNED: readonly Warning["reason"][] = ["unsafe_integer"];
+
 /** The codes of refusals after which clients send again: each is about the server, and not about the request. */
 const RETRIED = ["store_full", "unavailable", "overloaded"] as const;
 
@@ -19,8 +24,8 @@ const RETRIED = ["store_full", "unavailable", "overloaded"] as const;
 export interface Metrics {
   accepted(source: string, count: number): void;
   duplicates(source: string, count: number): void;
-  rejected(reason: string, count: number): void;
-  warned(reason: string): void;
+  rejected(reason: RejectionReason, count: number): void;
+  warned(reason: Warning["reason"]): void;
   refused(code: string): void;
   /** The exposition text. */
   render(): Promise<string>;
@@ -73,8 +78,12 @@ export function createMetrics(
   const { sources, destinations, ends } = knownSeries(sender);
   const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"], sources);
   const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"], sources);
-  const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"]);
-  const warned = counter("calls_warned_total", "Calls accepted with a warning, by reason.", ["reason"]);
+  const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"], () =>
+    REJECTED.map((reason) => ({ reason })),
+  );
+  const warned = counter("calls_warned_total", "Calls accepted with a warning, by reason.", ["reason"], () =>
+    WARNED.map((reason) => ({ reason })),
+  );
   const refused = counter(
     "requests_refused_total",
     "Ingestion requests answered with an error, by code.",

@@ -42,11 +42,33 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
   const server = closing(await createServer({ sources, port: 0 }));
   const counters = async (): Promise<readonly string[]> =>
     (await send(`${server.url}/metrics`)).text.match(/^countersign_\w+_total\{.*$/gm) ?? [];
+  const reasons = [
+    "no_write_key",
+    "unknown_write_key",
+    "not_an_object",
+    "no_batch",
+    "missing_type",
+    "unknown_type",
+    "no_user_anon_id",
+    "missing_user_id",
+    "missing_previous_id",
+    "missing_event",
+    "missing_group_id",
+    "invalid_field",
+    "invalid_timestamp",
+    "message_id_too_long",
+    "message_too_large",
+    "nested_too_deeply",
+    "unsafe_integer",
+    "refused_by_sender",
+  ];
   const before = [
     'countersign_calls_accepted_total{source="shop"} 0',
     'countersign_calls_accepted_total{source="blog"} 0',
     'countersign_calls_duplicate_total{source="shop"} 0',
     'countersign_calls_duplicate_total{source="blog"} 0',
+    ...reasons.map((reason) => `countersign_calls_rejected_total{reason="${reason}"} 0`),
+    'countersign_calls_warned_total{reason="unsafe_integer"} 0',
     'countersign_requests_refused_total{code="store_full"} 0',
     'countersign_requests_refused_total{code="unavailable"} 0',
     'countersign_requests_refused_total{code="overloaded"} 0',
