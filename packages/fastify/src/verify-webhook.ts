@@ -10,7 +10,13 @@ import {
   type WebhookRouter,
 } from "@countersign/core";
 import { settleWhenSent, toError, toWebhookRequest } from "@countersign/core/node";
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } from "fastify";
+import type {
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  FastifySchema,
+  RouteHandlerMethod,
+} from "fastify";
 import fp from "fastify-plugin";
 
 /**
@@ -71,6 +77,11 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
   // Fastify remembers which pattern a type matches, but not that it matches none. An app's own parser of a type comes first.
   for (const type of [/^application\/json/, "*"])
     scope.addContentTypeParser(type, (request, _payload, done) => done(null, bodyOf(request)));
+  if (options.dedupe !== undefined) {
+    scope.addHook("onRoute", (route) => {
+      route.handler = keepAnswer(route.handler);
+    });
+  }
   // Before parsing, which every request reaches: also one without a body, or of a type that no parser takes.
   scope.addHook("preParsing", (request, reply, payload, done) => {
     if (request.is404) return done(null, payload);
@@ -94,6 +105,33 @@ const plugin: FastifyPluginAsync<VerifyWebhookOptions> = async (scope, given) =>
     );
   });
 };
+
+/**
+ * Holds Fastify to the handler's own answer where the sender has disconnected. Fastify 5 does not send an answer of nothing then, so
+ * that the claim expires and the handler runs again. Fastify 4 sends one for a handler that has returned the reply, and has not
+ * answered yet: if it then fails, its delivery counts as handled.
+ */
+function keepAnswer(handler: RouteHandlerMethod): RouteHandlerMethod {
+  return function answer(request, reply) {
+    const returned: unknown = handler.call(this, request, reply);
+    if (!(returned instanceof Promise)) return returned;
+    let isLeftToReply = false;
+    const then = reply.then.bind(reply);
+    // oxlint-disable-next-line unicorn/no-thenable -- it is one, and only this tells that a handler has returned it
+    reply.then = (...callbacks) => {
+      isLeftToReply = true;
+      then(...callbacks);
+    };
+    return returned.then((payload: unknown) => {
+      if (payload !== undefined || reply.sent || reply.raw.headersSent) return payload;
+      // The reply resolves when it was sent, and when nobody is there any more. Whoever sends it needs no more than the reply.
+      if (isLeftToReply) return new Promise(() => {});
+      const { aborted, socket } = request.raw;
+      // Fastify sends null whoever is there, and as it sends nothing: without a body.
+      return aborted || socket.destroyed ? null : undefined;
+    });
+  };
+}
 
 /** The message, or a copy where the route has a schema of the body: Fastify removes fields and coerces types in what it checks. */
 function bodyOf({ webhook, routeOptions }: FastifyRequest): unknown {

@@ -1,9 +1,11 @@
+import { EventEmitter, once } from "node:events";
+import { connect, type AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { createRouter, memoryDedupe, WebhookError, type VerifiedWebhook } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest, type SignedRequest } from "@countersign/core/testing";
 import { dispatch, verifyWebhook, type VerifyWebhookOptions } from "@countersign/fastify";
-import fastify5, { type FastifyInstance } from "fastify";
+import fastify5, { type FastifyInstance, type FastifyReply, type RouteHandlerMethod } from "fastify";
 import fastify4 from "fastify4";
 import request, { type Response } from "supertest";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -281,5 +283,52 @@ describe.each(versions)("verifyWebhook on Fastify $version", ({ fastify }) => {
     });
     expect((await post(track, "/hijacked")).statusCode).toBe(202);
     expect((await post(track, "/hijacked")).statusCode).toBe(200);
+  });
+
+  describe("settles a delivery whose sender has disconnected by what its handler answers", () => {
+    /** The status of a repeat: 200 if the handler's answer was stored, 202 if the handler ran again. */
+    async function statusAfterHangUp(answer: (reply: FastifyReply) => unknown): Promise<number> {
+      const events = new EventEmitter();
+      const handler = vi.fn<RouteHandlerMethod>(async (_request, reply) => reply.code(202).send());
+      handler.mockImplementationOnce(async ({ raw }, reply) => {
+        const gone = once(raw.socket, "close");
+        events.emit("running");
+        await gone;
+        const answered = answer(reply);
+        setImmediate(() => events.emit("answered"));
+        return answered;
+      });
+      await addScope(
+        { secret: SECRET, dedupe: memoryDedupe() },
+        (scope) => void scope.post("/slow", handler),
+      );
+      await app.listen({ port: 0, host: "127.0.0.1" });
+      const [running, answered] = [once(events, "running"), once(events, "answered")];
+      const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
+      const headers = Object.entries({ host: "a", ...track.headers, "content-length": track.body.length });
+      const head = ["POST /slow HTTP/1.1", ...headers.map((header) => header.join(": ")), "", ""];
+      socket.write(Buffer.concat([Buffer.from(head.join("\r\n")), track.body]));
+      await running;
+      socket.destroy();
+      await answered;
+      return (await post(track, "/slow")).statusCode;
+    }
+
+    it.each<[answer: string, status: number, answer: (reply: FastifyReply) => unknown]>([
+      ["nothing", 200, () => undefined],
+      ["nothing, with the status of a failure", 202, (reply) => void reply.code(503)],
+      ["a body", 200, () => ({ handled: true })],
+      ["the reply that it has sent", 200, (reply) => reply.code(204).send()],
+      [
+        "the reply that it sends later",
+        202,
+        (reply) => {
+          setImmediate(() => void reply.code(503).send());
+          return reply;
+        },
+      ],
+    ])("%s: a repeat is answered %i", async (_answer, status, answer) => {
+      expect(await statusAfterHangUp(answer)).toBe(status);
+    });
   });
 });
