@@ -92,7 +92,16 @@ export function redisDedupe(client: RedisClient, options: RedisDedupeOptions = {
 
   return sharedDedupe(
     {
-      claim: async (key, token) => asClaim(await ask(CLAIM, key, [token, String(lease)])),
+      async claim(key, token) {
+        const answer = run(CLAIM, prefix + key, [token, String(lease)]);
+        try {
+          return asClaim(await withTimeout(answer, timeout));
+        } catch (error) {
+          // The connections of a pool keep no order: a release that is sent now may be done before the claim.
+          answer.then(() => ask(RELEASE, key, [token])).catch(() => {});
+          throw error;
+        }
+      },
       commit: async (key) => void (await ask(COMMIT, key, [String(ttl)])),
       release: async (key, token) => void (await ask(RELEASE, key, [token])),
     },

@@ -4,7 +4,7 @@ import { Redis as UpstashRedis } from "@upstash/redis";
 import { Redis } from "ioredis";
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { createClient, createClientPool } from "redis";
@@ -141,6 +141,27 @@ describe.skipIf(redis === undefined)(`redisDedupe (${titleOf(redis)})`, () => {
     expect(await post(0)).toBe(200);
     expect(await post(1)).toBe(200);
     expect(receivers.flatMap(({ handled }) => handled)).toEqual([messageId]);
+  });
+
+  it("releases a claim that takes effect after its release, as over two connections of a pool", async () => {
+    const gate = new EventEmitter();
+    const opened = once(gate, "open");
+    const calls: Promise<unknown>[] = [];
+    const slow: RedisClient = {
+      eval(script: string, options: { keys: string[]; arguments: string[] }) {
+        const isFirst = calls.length === 0;
+        const call = (isFirst ? opened : Promise.resolve()).then(async () => nodeRedis.eval(script, options));
+        calls.push(call);
+        return call;
+      },
+    };
+    const key = newKey();
+    await expect(redisDedupe(slow, { timeout: "20ms" }).claim(key)).rejects.toThrow("did not answer");
+    // The release, which finds nothing yet.
+    expect(await calls[1]).toBe(0);
+    gate.emit("open");
+    expect(await calls[0]).toBe("new");
+    await until(async () => (await redisDedupe(nodeRedis).claim(key)) === "new");
   });
 
   it("says that Redis does not answer, instead of keeping the sender waiting", async ({ skip }) => {
