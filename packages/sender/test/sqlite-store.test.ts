@@ -707,17 +707,35 @@ it("a search among few deliveries looks at those, and not at all whose event beg
       Array.from({ length: 2_000 }, () => ({ type: "track", timestamp, userId: "u1", event: "Ordered" })),
     );
   await sender.track({ userId: "u2", event: "Other" });
-  const prepare = vi.spyOn(Database.prototype, "prepare");
-  onTestFinished(() => prepare.mockRestore());
+  const Statement = Object.getPrototypeOf(new Database(":memory:").prepare("SELECT 1")) as Database.Statement;
+  const runs = [vi.spyOn(Statement, "get"), vi.spyOn(Statement, "all")];
+  onTestFinished(() => runs.forEach((run) => run.mockRestore()));
   const statements = async (filter: DeliveryFilter, found: number): Promise<number> => {
-    prepare.mockClear();
-    expect(await sender.deliveries(filter)).toHaveLength(found);
+    for (const run of runs) run.mockClear();
+    expect((await sender.summaries(filter)).deliveries).toHaveLength(found);
     expect(await sender.count(filter)).toBe(found);
-    return prepare.mock.calls.length;
+    return runs.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   };
   expect(await statements({ state: "failed", q: "Ord" }, 0)).toBe(0);
   // Through all whose event begins so, there would be some fifty; the choice itself takes a few.
   expect(await statements({ identity: "u2", q: "Ord" }, 0)).toBeLessThan(30);
   expect(await statements({ identity: "u2", q: "O" }, 1)).toBeLessThan(30);
   expect(await statements({ identity: "u1", q: "Oth" }, 0)).toBeLessThan(30);
+});
+
+it("a search for many messages prepares its statements once, not once for each message", async () => {
+  const sender = await openSender({ url: ENDPOINT_URL, transport: silentTransport(), store: sqliteStore() });
+  const calls = Array.from({ length: 100 }, (_, n) => ({
+    type: "track" as const,
+    timestamp: "2026-01-31T14:00:00.000Z",
+    userId: `u${n}`,
+    event: "Ordered",
+  }));
+  const messageId = (await sender.accept(calls)).map((receipt) => receipt.messageId);
+  const prepare = vi.spyOn(Database.prototype, "prepare");
+  onTestFinished(() => prepare.mockRestore());
+  const filter = { messageId, source: "default", limit: 100 };
+  expect((await sender.summaries(filter)).deliveries).toHaveLength(100);
+  expect(await sender.count(filter)).toBe(100);
+  expect(prepare.mock.calls.length).toBeLessThan(20);
 });

@@ -16,6 +16,7 @@ import {
   type SummaryRow,
   summaryOf,
 } from "./delivery-rows.ts";
+import { preparedOnce, type Preparing } from "./prepared-once.ts";
 import { planSearch, type Range, type SearchPlan } from "./search-plan.ts";
 
 /** Rows looked at in one turn of the event loop: some milliseconds. A range is begun with fewer: most are not read far. */
@@ -76,21 +77,23 @@ export class DeliverySearch {
 
   /** The newest first, unless told otherwise. */
   list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
-    return this.#list(filter, this.#plan(filter, order));
+    const db = preparedOnce(this.#db);
+    return this.#list(db, filter, this.#plan(db, filter, order));
   }
 
   /** Those of ended deliveries that may be removed, the newest first. */
   removable(filter: DeliveryFilter): Promise<readonly DeliverySummary[]> {
-    const plan = this.#plan(filter);
+    const db = preparedOnce(this.#db);
+    const plan = this.#plan(db, filter);
     plan.rest.add(IS_NO_EVIDENCE);
-    return this.#list(filter, plan);
+    return this.#list(db, filter, plan);
   }
 
-  async #list(filter: DeliveryFilter, plan: SearchPlan): Promise<readonly DeliverySummary[]> {
+  async #list(db: Preparing, filter: DeliveryFilter, plan: SearchPlan): Promise<readonly DeliverySummary[]> {
     const limit = limitOf(filter);
     const { compare } = ORDERS[plan.order];
     const size = plan.ranges.length > MANY_RANGES ? 1 : Math.min(limit, ROWS_AT_ONCE);
-    const readers = plan.ranges.map((range) => new RangeReader(this.#db, range, plan, size));
+    const readers = plan.ranges.map((range) => new RangeReader(db, range, plan, size));
     const found = new Map<number, SummaryRow>();
     while (found.size < limit) {
       for (const reader of readers) if (reader.isEmpty) await reader.fill();
@@ -107,20 +110,21 @@ export class DeliverySearch {
   }
 
   async count(filter: DeliveryFilter): Promise<number> {
-    const plan = this.#plan({ ...filter, after: undefined });
+    const db = preparedOnce(this.#db);
+    const plan = this.#plan(db, { ...filter, after: undefined });
     if (plan.size !== undefined && plan.rest.isEmpty) return plan.size;
     const seqs = new Set<number>();
     let count = 0;
     for (const range of plan.ranges) {
-      const reader = new RangeReader(this.#db, range, plan, STRETCH);
+      const reader = new RangeReader(db, range, plan, STRETCH);
       if (plan.overlaps) for (const { seq } of await reader.readAll()) seqs.add(seq);
       else count += await reader.count();
     }
     return plan.overlaps ? seqs.size : count;
   }
 
-  #plan(filter: DeliveryFilter, order?: ListOrder): SearchPlan {
-    return planSearch(this.#db, filter, this.#counter.kinds(), order);
+  #plan(db: Preparing, filter: DeliveryFilter, order?: ListOrder): SearchPlan {
+    return planSearch(db, filter, this.#counter.kinds(), order);
   }
 }
 
@@ -141,7 +145,7 @@ function placeOf(row: Pick<SummaryRow, "accepted_at" | "id">): Cursor {
 
 /** Reads a range of an index from its first row on, a stretch at a time. */
 class RangeReader {
-  readonly #db: Database.Database;
+  readonly #db: Preparing;
   readonly #range: Range;
   readonly #rest: Conditions;
   readonly #order: (typeof ORDERS)[ListOrder];
@@ -153,7 +157,7 @@ class RangeReader {
   #isAtEnd = false;
   #hasRead = false;
 
-  constructor(db: Database.Database, range: Range, { rest, order, start }: SearchPlan, size: number) {
+  constructor(db: Preparing, range: Range, { rest, order, start }: SearchPlan, size: number) {
     this.#db = db;
     this.#range = range;
     this.#rest = rest;

@@ -1,4 +1,3 @@
-import type Database from "libsql";
 import { type Cursor, newestFirst, oldestFirst, parseCursor } from "../delivery/cursor.ts";
 import {
   COMPARED_FIELDS,
@@ -10,6 +9,7 @@ import { type Bound, Conditions, storedValuesOf } from "./conditions.ts";
 import type { ListOrder } from "../store/delivery-store.ts";
 import { sourceOf } from "../store/source-of.ts";
 import type { DeliveryCount } from "./delivery-counter.ts";
+import type { Preparing } from "./prepared-once.ts";
 import { type StoredText, textOf } from "./whole-text.ts";
 
 /** Deliveries that an index has next to each other, by time. */
@@ -75,7 +75,7 @@ const MOST_EVENTS = 500;
 
 /** Chooses, of the indexes that could answer a filter, the one with the fewest rows to look at. */
 export function planSearch(
-  db: Database.Database,
+  db: Preparing,
   filter: DeliveryFilter,
   kinds: readonly DeliveryCount[],
   order: ListOrder = "newest first",
@@ -163,7 +163,7 @@ function isKindWanted(kind: DeliveryCount, filter: DeliveryFilter): boolean {
 }
 
 /** What `q` finds: an id, a messageId, an identity, or events whose name starts with it. `undefined`: too many names do. */
-function rangesOfSearch(db: Database.Database, q: string): readonly Range[] | undefined {
+function rangesOfSearch(db: Preparing, q: string): readonly Range[] | undefined {
   const names = eventsWith(db, q);
   if (names === undefined) return undefined;
   const id: Range = { index: "delivery_by_id", conditions: new Conditions().add("d.id = ?", q) };
@@ -181,7 +181,7 @@ function searched(rest: Conditions, q: string): Conditions {
 }
 
 /** Names of events that start so, each found with one step in the index; `undefined` when there are more than are looked at. */
-function eventsWith(db: Database.Database, prefix: string): readonly string[] | undefined {
+function eventsWith(db: Preparing, prefix: string): readonly string[] | undefined {
   const events: string[] = [];
   for (let from = prefix; ;) {
     const { sql, values } = new Conditions().startsWith("event", prefix).add("event >= ?", from);
@@ -200,13 +200,13 @@ function eventsWith(db: Database.Database, prefix: string): readonly string[] | 
 }
 
 /** Whether ranges have fewer rows than what else there is to look at, or both have many. */
-function haveFewer(db: Database.Database, ranges: readonly Range[], others: number): boolean {
+function haveFewer(db: Preparing, ranges: readonly Range[], others: number): boolean {
   if (others >= LARGE_RANGE) return true;
   let rows = 0;
   return ranges.every((range) => (rows += roughSizeOf(db, range)) < others);
 }
 
-function roughSizeOf(db: Database.Database, { index, conditions }: Range): number {
+function roughSizeOf(db: Preparing, { index, conditions }: Range): number {
   const row = db
     .prepare(
       `SELECT count(*) FROM (SELECT 1 FROM delivery AS d INDEXED BY ${index} WHERE ${conditions.sql} LIMIT ${LARGE_RANGE})`,
