@@ -2,7 +2,7 @@ import { postgresStore } from "@countersign/postgres";
 import { createSender, type Delivery, moveSqliteStore, type Sender } from "@countersign/sender";
 import type { DeliveryStore, StoredDelivery, StoredPart } from "@countersign/sender/store";
 import pg from "pg";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { filledFile, KEY, ODD_USER } from "../../sender/test/support/filled-file.ts";
 import { Connections } from "../src/database/connections.ts";
 import { DayPartitions } from "../src/schema/day-partitions.ts";
@@ -260,17 +260,50 @@ describe.skipIf(server === undefined)(
       expect(await store.traits("shop", "total", ["shop/crm"])).toEqual(after);
     });
 
-    it("takes deliveries with large bodies with several commands", async () => {
-      const { store, sender } = await openStore();
-      const body = Buffer.alloc(1_500_000, 120);
-      const deliveries = Array.from({ length: 5 }, (_, index) =>
-        stored({ id: `d${index}`, bodyId: `d${index}`, body }),
-      );
-      await store.take?.({ kind: "deliveries", deliveries });
-      expect(await sender.count({ state: "pending" })).toBe(5);
-    });
+    it.each<[string, Partial<StoredDelivery>]>([
+      ["bodies", { body: Buffer.alloc(1_500_000, 120) }],
+      [
+        "responses",
+        { state: "failed", endedAt: Date.now(), attempts: attemptsWith("x".repeat(15_000), 100) },
+      ],
+    ])(
+      "takes deliveries with large %s with several commands: one for all may never get its answer in time",
+      async (_, large) => {
+        const { store, sender } = await openStore();
+        const deliveries = Array.from({ length: 5 }, (_item, index) =>
+          stored({ ...large, id: `d${index}`, bodyId: `d${index}` }),
+        );
+        const query = vi.spyOn(pg.Client.prototype, "query");
+        onTestFinished(() => query.mockRestore());
+        await store.take?.({ kind: "deliveries", deliveries });
+        const sizes = query.mock.calls.map(sizeOf);
+        expect(Math.max(...sizes)).toBeGreaterThan(1_500_000);
+        expect(Math.max(...sizes)).toBeLessThan(5_000_000);
+        expect(await sender.count({})).toBe(5);
+      },
+    );
   },
 );
+
+function attemptsWith(response: string, number: number): StoredDelivery["attempts"] {
+  const attempt = { endpoint: "https://example.com/", startedAt: Date.now(), durationMs: 1 } as const;
+  return Array.from({ length: number }, (_, round) => ({
+    ...attempt,
+    round,
+    outcome: "rejected",
+    status: 400,
+    response,
+  }));
+}
+
+/** How many bytes the values of a command have, about. */
+function sizeOf([config]: readonly unknown[]): number {
+  const { values = [] } = config as { readonly values?: readonly unknown[] };
+  return values.reduce<number>(
+    (sum, value) => sum + (Buffer.isBuffer(value) ? value.length : String(value).length),
+    0,
+  );
+}
 
 /** What is said of a delivery, without what is absent. */
 function plain(delivery: Delivery | undefined): unknown {
