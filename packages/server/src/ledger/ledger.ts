@@ -1,9 +1,10 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import type Database from "libsql";
-import { isObject, messageOf } from "@countersign/protocol";
+import { messageOf } from "@countersign/protocol";
 import { releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
+import { printed } from "./printed.ts";
 import { type SeenKey, SeenTable } from "./seen-table.ts";
 import type { ForgeryJson } from "../shapes/forgery-json.ts";
 import { iso } from "../shapes/times.ts";
@@ -25,7 +26,6 @@ const SCHEMA_VERSION = 2;
 const MAX_REJECTIONS = 1_000;
 /** So many more are removed together, since to find out which takes as long as to keep dozens. */
 const REMOVED_AT_ONCE = 100;
-const MAX_MESSAGE_CHARACTERS = 32_768;
 
 const SCHEMA = `
   CREATE TABLE rejections (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT, rejection TEXT NOT NULL, message TEXT NOT NULL);
@@ -292,65 +292,4 @@ function unusable(path: string, error: unknown, fix: string): ServerError {
     `${path} cannot be used: ${messageOf(error)}. ${fix}, or use another data directory.`,
     error,
   );
-}
-
-/** Whatever could not be serialised was too deep; then its kind must do. */
-function printed(message: unknown): string {
-  try {
-    return new Print().of(message);
-  } catch {
-    return "(nested too deeply to print)";
-  }
-}
-
-/**
- * The JSON of a parsed value, cut. What follows the cut is not looked at: for half a megabyte of small values, that would hold the
- * event loop for a tenth of a second. Write keys are credentials, and are left out; which one it was shows by the source.
- */
-class Print {
-  #text = "";
-
-  of(value: unknown): string {
-    if (value !== undefined) this.#add(value);
-    return this.#text.slice(0, MAX_MESSAGE_CHARACTERS);
-  }
-
-  get #isFull(): boolean {
-    return this.#text.length >= MAX_MESSAGE_CHARACTERS;
-  }
-
-  #add(value: unknown): void {
-    if (typeof value === "string") this.#addText(value);
-    else if (Array.isArray(value)) this.#addItems(value);
-    else if (isObject(value)) this.#addFields(value);
-    else this.#text += JSON.stringify(value);
-  }
-
-  #addText(text: string): void {
-    this.#text += JSON.stringify(text.slice(0, MAX_MESSAGE_CHARACTERS));
-  }
-
-  #addItems(items: readonly unknown[]): void {
-    this.#text += "[";
-    for (let index = 0; index < items.length && !this.#isFull; index += 1) {
-      if (index > 0) this.#text += ",";
-      this.#add(items[index]);
-    }
-    this.#text += "]";
-  }
-
-  #addFields(fields: Readonly<Record<string, unknown>>): void {
-    this.#text += "{";
-    let separator = "";
-    for (const name in fields) {
-      if (this.#isFull) break;
-      if (name === "writeKey") continue;
-      this.#text += separator;
-      this.#addText(name);
-      this.#text += ":";
-      this.#add(fields[name]);
-      separator = ",";
-    }
-    this.#text += "}";
-  }
 }
