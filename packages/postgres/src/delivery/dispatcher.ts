@@ -87,11 +87,11 @@ export class Dispatcher {
   }
 
   async #stop(lane: Lane): Promise<void> {
-    lane.isStopped = true;
+    const stopped = lane.stop();
     this.#leaving.add(lane);
     this.pump(lane.options.source);
     for (const waiting of lane.takeWaiting()) void this.#giveBack(waiting);
-    await lane.stop();
+    await stopped;
     this.#leaving.delete(lane);
   }
 

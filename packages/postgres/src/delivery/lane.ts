@@ -172,12 +172,10 @@ export class Lane {
     if (nextDueAt !== undefined) this.wakeBy(nextDueAt);
   }
 
-  /** Wakes the lane at this time, and not at another one. */
-  wakeAt(at: number | undefined): void {
-    if (this.#wake?.at === at) return;
+  /** Wakes the lane at this time, or earlier. */
+  wakeBy(at: number): void {
+    if (this.isStopped || (this.#wake !== undefined && this.#wake.at <= at)) return;
     this.#wake?.task.cancel();
-    this.#wake = undefined;
-    if (at === undefined || this.isStopped) return;
     const { clock, wake } = this.options;
     const task = clock.schedule(at, () => {
       this.#wake = undefined;
@@ -185,11 +183,6 @@ export class Lane {
       wake(this);
     });
     this.#wake = { at, task };
-  }
-
-  /** Wakes the lane at this time, or earlier. */
-  wakeBy(at: number): void {
-    if (this.#wake === undefined || this.#wake.at > at) this.wakeAt(at);
   }
 
   forget(handOver: HandOver): void {
@@ -205,7 +198,8 @@ export class Lane {
   /** Takes nothing more; resolves when nothing is under way. */
   async stop(): Promise<void> {
     this.isStopped = true;
-    this.wakeAt(undefined);
+    this.#wake?.task.cancel();
+    this.#wake = undefined;
     if (this.inFlight.size + this.reserved > 0)
       await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
