@@ -24,6 +24,7 @@ interface RecoveryParts {
   readonly store: DeliveryStore;
   readonly acceptor: Acceptor;
   readonly newId: () => string;
+  /** In whole milliseconds. */
   readonly now: () => number;
 }
 
@@ -128,7 +129,7 @@ export class Recovery {
       );
     }
     const { store, now } = this.#parts;
-    const startedAt = Math.floor(now());
+    const startedAt = now();
     const waiting = { ...filter, state: "pending" } as const;
     // By the store and not by the clock: what was accepted before the clock was set back waits for longest.
     const [newest] = await store.list({ ...waiting, limit: 1 });
