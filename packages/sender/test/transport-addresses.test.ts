@@ -127,6 +127,8 @@ const PUBLIC_ONES: readonly string[] = [
   "2606:4700:4700::1111",
   "2a00:1450:4001::200e",
   "64:ff9b::8.8.8.8",
+  // Like ISATAP, but for the second byte of the interface identifier.
+  "2620:0:1:0:1:5efe:808:808",
 ];
 
 describe("the address policy", () => {
