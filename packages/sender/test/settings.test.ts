@@ -1,5 +1,6 @@
 import {
   createSender,
+  type EngineOptions,
   SettingsError,
   type SenderSettings,
   sqliteStore,
@@ -250,6 +251,15 @@ describe("settings that are wrong", () => {
     ["retry with too much jitter", { retry: { minJitter: 2 } }],
   ])("an option that is wrong is a TypeError: %s", async (_name, option) => {
     await expect(createSender({ url: ENDPOINT_URL, ...option })).rejects.toThrow(TypeError);
+  });
+
+  it.each<[string, () => EngineOptions]>([
+    ["attemptTimeout of 1 ms", () => ({ attemptTimeout: 1 })],
+    ["the smallest maxBytes that the error tells", () => ({ store: sqliteStore({ maxBytes: 262_144 }) })],
+    ["the largest maxBytes in memory", () => ({ store: sqliteStore({ maxBytes: 1_000_000_000 }) })],
+  ])("an option at its limit is taken: %s", async (_name, option) => {
+    const sender = await openSender({ url: ENDPOINT_URL, transport: silentTransport(), ...option() });
+    expect((await sender.track({ userId: "u1", event: "Signed Up" })).deliveries).toHaveLength(1);
   });
 
   it.each<[string, () => unknown]>([
