@@ -22,7 +22,7 @@ export class FaultList {
    */
   constructor(
     transport: Pick<FaultyTransport, "inject">,
-    onChange: (change: FaultChange, fault: FaultJson) => void = () => {},
+    onChange: (change: FaultChange, fault: FaultJson) => void,
   ) {
     this.#transport = transport;
     this.#onChange = onChange;
