@@ -30,6 +30,26 @@ describe.skipIf(server === undefined)(
       return sender;
     }
 
+    /** What another process of a schema hears. */
+    async function listenTo(schema: string): Promise<readonly News[]> {
+      const heard: News[] = [];
+      const connections = new Connections({ url });
+      const told = (news: News): void => {
+        heard.push(news);
+        happened();
+      };
+      const listener = new Bulletin(
+        { connections, names: namesOf(schema), hasOthers: () => true, told, missed: () => {} },
+        "listener",
+      );
+      onTestFinished(() => {
+        listener.close();
+        return connections.close();
+      });
+      await listener.listen();
+      return heard;
+    }
+
     it("announces each change of an audience once when two processes sync it at the same time", async () => {
       const tally = await startTally();
       const schema = newSchema();
@@ -160,21 +180,7 @@ describe.skipIf(server === undefined)(
       await until("all have been tried", () => tried.length === users.length);
       await until("all wait for two hours", isWaiting);
 
-      const heard: News[] = [];
-      const connections = new Connections({ url });
-      const told = (news: News): void => {
-        heard.push(news);
-        happened();
-      };
-      const listener = new Bulletin(
-        { connections, names: namesOf(schema), hasOthers: () => true, told, missed: () => {} },
-        "listener",
-      );
-      onTestFinished(() => {
-        listener.close();
-        return connections.close();
-      });
-      await listener.listen();
+      const heard = await listenTo(schema);
       isUp = true;
       const counts = await Promise.all(askers.map((asker) => asker.retry({ filter: {} })));
       await worker.idle();
@@ -192,21 +198,10 @@ describe.skipIf(server === undefined)(
         onTestFinished(() => store.close());
       }
       const [worker] = stores;
-      let isStirred = false;
-      const connections = new Connections({ url });
-      const told = ({ stirred = [] }: News): void => {
-        isStirred ||= stirred.some(([, destination]) => destination === "shop/main");
-        happened();
-      };
-      const listener = new Bulletin(
-        { connections, names: namesOf(schema), hasOthers: () => true, told, missed: () => {} },
-        "listener",
-      );
-      onTestFinished(() => {
-        listener.close();
-        return connections.close();
-      });
-      await listener.listen();
+      const heard = await listenTo(schema);
+      let from = 0;
+      const isStirred = (): boolean =>
+        heard.slice(from).some(({ stirred = [] }) => stirred.some(([, name]) => name === "shop/main"));
 
       let end: (settlement: Settlement) => void = () => {};
       const consumer = worker.consume("shop/main", 1, {
@@ -220,15 +215,35 @@ describe.skipIf(server === undefined)(
       );
       const claimed = `SELECT id FROM ${schema}.delivery WHERE worker IS NOT NULL`;
       await until("both are claimed", async () => (await ask(url, claimed)).length === 2);
-      isStirred = false;
+      from = heard.length;
       const stopped = consumer.stop();
-      await until("the others hear of the one that has not begun", () => isStirred);
+      await until("the others hear of the one that has not begun", isStirred);
       expect(await ask(url, claimed)).toEqual([{ id: "d1" }]);
 
-      isStirred = false;
+      from = heard.length;
       end({ state: "pending", dueAt: Date.now() + 5_000, rounds: 1, progress: {}, attempts: [] });
       await stopped;
-      await until("they hear of the one that is tried again in five seconds", () => isStirred);
+      await until("they hear of the one that is tried again in five seconds", isStirred);
+    });
+
+    it("tells the others of a delivery whose call was repeated, since the answer to the first was lost: nobody has heard of it", async () => {
+      const schema = newSchema();
+      const proxy = await startProxy(server?.port ?? 0);
+      const ingest = postgresStore({ url: proxy.url(url), schema });
+      const worker = postgresStore({ url, schema });
+      for (const store of [worker, ingest]) {
+        await store.open(quietContext(systemClock()));
+        onTestFinished(() => store.close());
+      }
+      const heard = await listenTo(schema);
+      const call = acceptanceOf([{ id: "twice", destination: "shop/main", acceptedAt: Date.now() }]);
+      proxy.cutBeforeAnswer(["twice"], 1);
+      await expect(ingest.accept(call)).rejects.toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+      const stored = async (): Promise<number> =>
+        (await ask(url, `SELECT id FROM ${schema}.delivery`)).length;
+      await until("it is stored", async () => (await stored()) === 1);
+      await ingest.accept(call);
+      await until("they hear of it", () => heard.some(({ stirred }) => stirred?.[0]?.[1] === "shop/main"));
     });
 
     it("refuses a virtual clock beside another process, and another process beside a virtual clock", async () => {

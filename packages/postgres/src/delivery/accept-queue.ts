@@ -24,7 +24,7 @@ import type { Membership } from "../workers/membership.ts";
 import type { Claims } from "./claims.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Lane } from "./lane.ts";
-import { keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
+import { isRepeat, keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
 import { splitBySize } from "./split-by-size.ts";
 
 /** The most calls, and bytes of bodies, that one command stores. */
@@ -213,9 +213,10 @@ export class AcceptQueue {
     for (const { acceptance, ownRepeats, resolve } of group) {
       for (const delivery of acceptance.deliveries) {
         const message = acceptance.messages[delivery.message];
-        if (message === undefined || missing.has(delivery.id) || ownRepeats.has(message.call)) continue;
+        if (message === undefined || isRepeat(acceptance, ownRepeats, repeated, message.call)) continue;
         const offer = taken.get(delivery.id);
-        newDeliveries.push(offer?.due ?? firstRoundOf(delivery, message));
+        // One that was there already was stored by a command whose answer was lost, so that nobody has heard of it.
+        if (!missing.has(delivery.id)) newDeliveries.push(offer?.due ?? firstRoundOf(delivery, message));
         if (offer === undefined) left.add(delivery.destination);
       }
       resolve({ repeats: repeatsOf(acceptance, ownRepeats, repeated) });

@@ -24,13 +24,24 @@ export function ownRepeatsOf({ calls, uniqueForMs }: Acceptance): ReadonlySet<nu
   return repeats;
 }
 
-/** Positions of the calls that are repeats: of an earlier one of the same acceptance, or of one that was stored before. */
-export function repeatsOf(
+/** Whether the call of a position is a repeat: of an earlier one of the same acceptance, or of one that was stored before. */
+export function isRepeat(
   { calls }: Acceptance,
   own: ReadonlySet<number>,
   repeated: ReadonlySet<string>,
+  position: number,
+): boolean {
+  const key = calls[position]?.key;
+  return own.has(position) || (key !== undefined && repeated.has(key));
+}
+
+/** Positions of the calls that are repeats. */
+export function repeatsOf(
+  acceptance: Acceptance,
+  own: ReadonlySet<number>,
+  repeated: ReadonlySet<string>,
 ): readonly number[] {
-  return calls.flatMap(({ key }, position) =>
-    own.has(position) || (key !== undefined && repeated.has(key)) ? [position] : [],
+  return acceptance.calls.flatMap((_, position) =>
+    isRepeat(acceptance, own, repeated, position) ? [position] : [],
   );
 }
