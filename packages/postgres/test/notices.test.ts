@@ -4,7 +4,7 @@ import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
 import { Bulletin, type News } from "../src/workers/bulletin.ts";
 import { startProxy } from "./support/proxy.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { happened, until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
@@ -46,7 +46,7 @@ describe.skipIf(server === undefined)(
       await until("its own notice arrives", () => bulletin.hears);
       const notify = (payload: string): Promise<unknown> =>
         ask(url, `SELECT pg_notify('${names.channel}', '${payload}')`);
-      return { proxy, bulletin, heard, counts, notify };
+      return { proxy, names, bulletin, heard, counts, notify };
     }
 
     it("end no process when anybody sends what is no notice", async () => {
@@ -83,6 +83,22 @@ describe.skipIf(server === undefined)(
       await listening;
       expect(pool.totalCount).toBe(0);
       await pool.end();
+    });
+
+    it("reach the others although the connection had ended by which they were to be sent", async () => {
+      const { proxy, names, bulletin } = await listening();
+      const other = await connectTo(url);
+      onTestFinished(() => other.end());
+      const heard: string[] = [];
+      other.on("notification", ({ payload = "" }) => {
+        heard.push(payload);
+        happened();
+      });
+      await other.query(`LISTEN ${names.channel}`);
+      const cut = proxy.cutBeforeCommand(["once"], 1);
+      bulletin.tell({ ended: ["once"] });
+      await until("another process hears of it", () => heard.some((one) => one.includes("once")));
+      expect(cut()).toBe(1);
     });
 
     it("are heard again when their connection is open and dead", async () => {

@@ -2,6 +2,7 @@ import pg from "pg";
 import type { RemoteEvent, Settlement } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
+import { isUnknown } from "../database/postgres-error.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
 import { answered } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
@@ -193,7 +194,12 @@ export class Bulletin {
     const { from, list, settings } = notice;
     const payload =
       Buffer.byteLength(whole) <= MAX_BYTES ? whole : JSON.stringify({ from, list, settings, missed: true });
-    await connections.query("control", NOTIFY, [names.channel, payload]);
+    const send = (): Promise<unknown> => connections.query("control", NOTIFY, [names.channel, payload]);
+    await send().catch((error: unknown) => {
+      if (!isUnknown(error)) throw error;
+      // Its connection may have ended while it was unused. To be told twice does no harm.
+      return send();
+    });
   }
 
   async #sendProbe(): Promise<void> {

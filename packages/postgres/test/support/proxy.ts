@@ -21,6 +21,8 @@ export interface Proxy {
    * @returns how often it has done so
    */
   cutBeforeAnswer(texts: readonly string[], times: number): () => number;
+  /** The same before it has passed the command on. */
+  cutBeforeCommand(texts: readonly string[], times: number): () => number;
   /**
    * Keeps the answer back to the first command that contains one of these texts, until `release`; other connections go on.
    */
@@ -42,7 +44,9 @@ export async function startProxy(first: number): Promise<Proxy> {
   const pairs = new Set<Pair>();
   let [isStalled, isClosed, refused] = [false, false, 0];
   let hold: { readonly texts: readonly string[]; pair?: Pair; isHeld: boolean } | undefined;
-  let cut: { readonly texts: readonly string[]; left: number; done: number } | undefined;
+  let cut:
+    | { readonly texts: readonly string[]; readonly isEarly: boolean; left: number; done: number }
+    | undefined;
 
   function end(pair: Pair): void {
     pairs.delete(pair);
@@ -63,18 +67,19 @@ export async function startProxy(first: number): Promise<Proxy> {
     let isCut = false;
     if (isStalled) for (const socket of [client, server]) socket.pause();
     client.on("data", (bytes) => {
-      server.write(bytes);
+      const isNextCut = cut !== undefined && cut.left > 0 && cut.texts.some((text) => bytes.includes(text));
+      if (!isNextCut || cut?.isEarly !== true) server.write(bytes);
       if (hold !== undefined && hold.pair === undefined && hold.texts.some((text) => bytes.includes(text))) {
         hold.pair = pair;
         server.pause();
         hold.isHeld = true;
         happened();
       }
-      if (cut === undefined || cut.left === 0 || isCut || !cut.texts.some((text) => bytes.includes(text)))
-        return;
+      if (cut === undefined || !isNextCut || isCut) return;
       isCut = true;
       cut.left -= 1;
       cut.done += 1;
+      if (cut.isEarly) end(pair);
     });
     server.on("data", (bytes) => {
       if (isCut) end(pair);
@@ -90,6 +95,11 @@ export async function startProxy(first: number): Promise<Proxy> {
     proxy.close();
     for (const pair of pairs) end(pair);
   });
+  const cutAt = (texts: readonly string[], times: number, isEarly: boolean): (() => number) => {
+    const made = { texts, isEarly, left: times, done: 0 };
+    cut = made;
+    return () => made.done;
+  };
   const pauseAll = (action: "pause" | "resume"): void => {
     for (const { client, server } of pairs) for (const socket of [client, server]) socket[action]();
   };
@@ -109,11 +119,8 @@ export async function startProxy(first: number): Promise<Proxy> {
     drop() {
       for (const pair of pairs) end(pair);
     },
-    cutBeforeAnswer(texts, times) {
-      const made = { texts, left: times, done: 0 };
-      cut = made;
-      return () => made.done;
-    },
+    cutBeforeAnswer: (texts, times) => cutAt(texts, times, false),
+    cutBeforeCommand: (texts, times) => cutAt(texts, times, true),
     holdAnswer(texts) {
       const made: NonNullable<typeof hold> = { texts, isHeld: false };
       hold = made;
