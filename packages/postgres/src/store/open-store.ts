@@ -299,7 +299,11 @@ export class OpenStore {
     if (performance.now() - this.#peekedAt < every) return;
     this.#peekedAt = performance.now();
     void this.bulletin.check();
-    this.dispatcher.peek().catch(this.#failed);
+    this.dispatcher.peek().catch((error: unknown) => {
+      // The next heartbeat asks again.
+      this.#peekedAt = Number.NEGATIVE_INFINITY;
+      this.#failed(error);
+    });
     if (!this.bulletin.hears && this.membership.hasOthers) this.#options.context.missed();
   };
 

@@ -59,6 +59,10 @@ export class Membership {
   /** Whether it is to deliver, and not only to accept. */
   #delivers = false;
   #isActive = false;
+  /** Whether the others are still to leave a part of each concurrency to it. */
+  #isToAnnounce = false;
+  /** Whether it may have removed a worker, and has not looked yet for claims that were under way meanwhile. */
+  #isTakingOver = false;
   #lastBeat = Number.NEGATIVE_INFINITY;
   #unsafe: string | undefined;
   #state = "";
@@ -134,6 +138,7 @@ export class Membership {
   async deliver(): Promise<void> {
     if (this.#delivers || this.#isStopped) return;
     this.#delivers = true;
+    this.#isToAnnounce = true;
     try {
       await this.#announce();
       await this.#beat();
@@ -179,9 +184,10 @@ export class Membership {
 
   /** The others are to leave a part of each concurrency to this worker. */
   async #announce(): Promise<void> {
+    this.#isActive = false;
     this.#joined = await this.#options.table.deliver(this.#id);
     this.#seen = this.#joined;
-    this.#isActive = false;
+    this.#isToAnnounce = false;
     this.#heart.beatAgain();
     this.#options.tellList();
   }
@@ -197,7 +203,8 @@ export class Membership {
       return;
     }
     if (mine.epoch !== epoch) return;
-    const wasSilent = this.#isActive && !this.#isFresh;
+    // Others may have taken its part meanwhile, and are to give it back first.
+    if (this.#delivers && (!mine.delivers || (this.#isActive && !this.#isFresh))) this.#isToAnnounce = true;
     this.#lastBeat = sentAt;
     const reading = { before, after: clock.now(), database: mine.now };
     this.#unsafe = isVirtual ? undefined : unsafeClock(reading);
@@ -205,8 +212,7 @@ export class Membership {
     if (this.#unsafe === undefined) this.#say(up);
     else this.#sayUnsafe(this.#unsafe, skewOf(reading));
     this.#keepTo(rows, mine);
-    // Others may have taken its part meanwhile, and are to give it back first.
-    if (this.#delivers && (!mine.delivers || wasSilent)) await this.#announce();
+    if (this.#isToAnnounce) await this.#announce();
     beaten(mine);
     await this.#takeOver(rows);
   }
@@ -220,7 +226,7 @@ export class Membership {
       this.#seen = mine.members;
       if (this.hasOthers) this.#heart.beatAgain();
     }
-    this.#isActive = mine.delivers && this.#list.leavesRoom(this.#joined);
+    this.#isActive = !this.#isToAnnounce && mine.delivers && this.#list.leavesRoom(this.#joined);
     if (had !== `${this.#isActive} ${this.#list.parts}`) changed();
   }
 
@@ -228,13 +234,21 @@ export class Membership {
     const { table, tellList, changed } = this.#options;
     const others = rows.filter(({ id }) => id !== this.#id);
     for (const { id, lease_until: leaseUntil } of this.#suspects.confirm(others, performance.now())) {
-      if (!(await table.remove(id, leaseUntil))) continue;
-      // A claim of it may have been under way while it was removed.
-      await table.releaseOrphans();
-      this.#heart.beatAgain();
-      tellList();
-      changed();
+      const removing = table.remove(id, leaseUntil);
+      const isRemoved = await removing.catch((error: unknown) => {
+        // It may have been removed.
+        this.#isTakingOver = true;
+        throw error;
+      });
+      this.#isTakingOver ||= isRemoved;
     }
+    if (!this.#isTakingOver) return;
+    // A claim of it may have been under way while it was removed.
+    await table.releaseOrphans();
+    this.#isTakingOver = false;
+    this.#heart.beatAgain();
+    tellList();
+    changed();
   }
 
   /** Another worker has taken its claims over: it continues as a new one. */
