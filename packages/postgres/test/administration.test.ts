@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgresStore, type PostgresStoreOptions } from "@countersign/postgres";
@@ -246,6 +246,28 @@ describe.skipIf(server === undefined)(
       const next = { acceptedAt: Date.now() };
       expect(await store.repeat("without", { ...next, id: "copy of nothing" })).toBe(false);
       expect(await store.repeat("with", { ...next, id: "copy" })).toBe(true);
+    });
+
+    it("truncates the counts: what the runbook has him run makes them right again, while the processes run", async () => {
+      const schema = newSchema();
+      const { opened, store, accept } = await openStore({ url, schema });
+      await opened;
+      const { handler, ended } = delivering();
+      const consumer = store.consume("shop/crm", 1, handler);
+      await accept("first", "second");
+      await until("both are delivered", () => ended.size === 2);
+      await consumer.stop();
+      await accept("third");
+      await ask(url, `TRUNCATE ${schema}.tally`);
+      await accept("fourth");
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 1, delivered: 0 });
+      const runbook = readFileSync(new URL("../../../docs/scaling.md", import.meta.url), "utf8");
+      const [, sql = ""] = /```sql\n(.*?)```/s.exec(runbook) ?? [];
+      await ask(url, sql.replaceAll("countersign.", `${schema}.`));
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 2, delivered: 2 });
+      store.consume("shop/crm", 1, handler);
+      await until("all are delivered", () => ended.size === 4);
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 0, delivered: 4 });
     });
 
     const backup =
