@@ -22,13 +22,14 @@ export class Lanes {
     lane.pump();
     return {
       stop: async () => {
-        if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
         await lane.stop();
+        // Until then it knows what is being delivered.
+        if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
       },
     };
   }
 
-  /** The lane of a destination, while it is served. */
+  /** The lane of a destination, while it is served, and until what it has handed over is settled. */
   of(destination: string): Lane | undefined {
     return this.#lanes.get(destination);
   }

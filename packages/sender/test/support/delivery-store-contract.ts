@@ -563,6 +563,16 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(await store.hasten("nothing")).toBe(false);
         expect(rounds.ids()).toEqual(["d1"]);
       });
+
+      it("is not hastened while it is delivered and its consumer stops, as when its settings change", async () => {
+        await accept({ id: "d1" });
+        const consumer = rounds.serve(store, SHOP);
+        await rounds.toBe("d1");
+        const stopped = consumer.stop();
+        expect(await store.hasten("d1")).toBe(false);
+        await rounds.end("d1", delivered());
+        await stopped;
+      });
     });
 
     describe("waiting deliveries", () => {
