@@ -14,6 +14,7 @@ import {
   type OptionsForm,
   type SenderOptions,
 } from "./engine/sender-options.ts";
+import { AttemptsUnderWay } from "./expect/attempts-under-way.ts";
 import { createExpect } from "./expect/create-expect.ts";
 import type { Expect } from "./expect/expect.ts";
 import type { Fault, FaultScope, InjectedFault } from "./faults/fault.ts";
@@ -92,10 +93,13 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
   checkPorts(WHAT, options);
   // A test that fails before it closes the sender must end by itself.
   const { clock = systemClock({ keepAlive: false }) } = options;
-  const transport = faultyTransport(openTransport(WHAT, options));
+  const faulty = faultyTransport(openTransport(WHAT, options));
+  const underWay = new AttemptsUnderWay();
+  const transport = underWay.watch(faulty);
+  const tools = { clock, faulty, underWay };
   if (!("target" in options)) {
     const own = { ...options, clock, transport, blockPrivateNetworks: undefined };
-    return withTools(await openSender(WHAT, own), clock, transport);
+    return withTools(await openSender(WHAT, own), tools);
   }
   const { target, path = "/", headers, secret: _, ...rest } = options;
   if (options.blockPrivateNetworks === true) {
@@ -107,7 +111,7 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
   const sources = [{ name: ONLY_SOURCE, destinations: [{ endpoints, ...secretOf(options) }] }];
   try {
     const sender = await openSender(WHAT, { ...rest, sources, clock, transport });
-    return withTools(closingBoth(sender, opened), clock, transport);
+    return withTools(closingBoth(sender, opened), tools);
   } catch (error) {
     await opened.close();
     throw error;
@@ -116,9 +120,16 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
 
 const WHAT = "createTestSender";
 
-function withTools(sender: Sender, clock: Clock, transport: FaultyTransport): TestSender {
-  const inject: TestSender["inject"] = (fault, scope) => transport.inject(fault, scope);
-  return Object.assign(sender, { expect: createExpect(sender, clock), inject });
+/** What the tools of a test sender work with. */
+interface ToolParts {
+  readonly clock: Clock;
+  readonly faulty: FaultyTransport;
+  readonly underWay: AttemptsUnderWay;
+}
+
+function withTools(sender: Sender, { clock, faulty, underWay }: ToolParts): TestSender {
+  const inject: TestSender["inject"] = (fault, scope) => faulty.inject(fault, scope);
+  return Object.assign(sender, { expect: createExpect(sender, clock, underWay), inject });
 }
 
 /** Targets that can be delivered to. */

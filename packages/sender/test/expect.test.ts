@@ -241,6 +241,25 @@ describe("an expectation that fails", () => {
     expect(error.deliveries).toHaveLength(1);
   });
 
+  it("shows the attempt that has no response yet, so that an app that never answers is not taken for one that was not called", async () => {
+    const { url, received } = await startReceiver(() => "never");
+    const sender = await openSender({ url });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
+    await expect.poll(() => received.length).toBe(1);
+
+    const { message } = await failureOf(sender.expect(receipt, { within: 1 }).delivered());
+
+    expect(message).toMatch(
+      new RegExp(
+        [
+          'track "Signed Up" of u1 to default/webhooks: pending; 0 attempts',
+          `    ${url}: no response yet, \\d+ ms after the attempt began$`,
+        ].join("\n"),
+        "u",
+      ),
+    );
+  });
+
   it("says that a virtual clock does not move by itself, where settled() would wait on for it", async () => {
     const { url } = await startReceiver(() => ({ status: 503 }));
     const clock = virtualClock();

@@ -1,5 +1,6 @@
 import { type Clock, parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { SenderEvents } from "../engine/sender-events.ts";
+import type { AttemptsUnderWay } from "./attempts-under-way.ts";
 import {
   isReceipt,
   joinReceipts,
@@ -23,7 +24,7 @@ const OPTION_NAMES: OptionNames<ExpectOptions> = {
 };
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
-export function createExpect(source: ExpectSource, clock: Clock): Expect {
+export function createExpect(source: ExpectSource, clock: Clock, underWay: AttemptsUnderWay): Expect {
   const skipped: SenderEvents["skipped"][] = [];
   source.on("skipped", (call) => {
     skipped.push(call);
@@ -38,7 +39,8 @@ export function createExpect(source: ExpectSource, clock: Clock): Expect {
     }
     checkOptionNames("sender.expect()", options, OPTION_NAMES);
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
-    return expectation({ source, clock, what, withinMs, destination: options.destination, skipped });
+    const { destination } = options;
+    return expectation({ source, clock, underWay, what, withinMs, destination, skipped });
   };
   // What is searched for by its type has that type.
   return expect as Expect;

@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
+import type { AttemptsUnderWay, AttemptUnderWay } from "./attempts-under-way.ts";
 import { isReceipt, type Searched } from "./expect.ts";
 
 /** The facts about an expectation that failed. */
@@ -18,6 +19,7 @@ export interface FailureDetails {
   readonly others: readonly Delivery[];
   readonly skipped: readonly SenderEvents["skipped"][];
   readonly clock: Clock;
+  readonly underWay: AttemptsUnderWay;
 }
 
 const SHOWN_DELIVERIES = 5;
@@ -47,10 +49,10 @@ function describeExpected(what: Searched): string {
   return Object.keys(what).length === 0 ? "a message" : `a message with ${fields}`;
 }
 
-function* describeSeen({ what, meant, others, skipped, clock }: FailureDetails): Generator<string> {
+function* describeSeen({ what, meant, others, skipped, ...seenWith }: FailureDetails): Generator<string> {
   if (meant.length > 0) {
     yield meant.length === 1 ? "It has one delivery:" : `It has ${meant.length} deliveries:`;
-    yield* describeDeliveries(meant, clock);
+    yield* describeDeliveries(meant, seenWith);
     return;
   }
   if (isReceipt(what)) {
@@ -58,7 +60,7 @@ function* describeSeen({ what, meant, others, skipped, clock }: FailureDetails):
     return;
   }
   yield others.length === 0 ? "No message was accepted." : "No such message was accepted. The latest are:";
-  yield* describeDeliveries(others, clock);
+  yield* describeDeliveries(others, seenWith);
   if (skipped.length > 0) {
     yield "Calls that led to no delivery:";
     yield* skipped.map(
@@ -67,9 +69,13 @@ function* describeSeen({ what, meant, others, skipped, clock }: FailureDetails):
   }
 }
 
-function* describeDeliveries(deliveries: readonly Delivery[], clock: Clock): Generator<string> {
+function* describeDeliveries(
+  deliveries: readonly Delivery[],
+  { clock, underWay }: Pick<FailureDetails, "clock" | "underWay">,
+): Generator<string> {
   for (const delivery of deliveries.slice(0, SHOWN_DELIVERIES)) {
     yield* describeDelivery(delivery, clock);
+    yield* underWay.of(delivery.id).map(describeUnderWay);
   }
   if (deliveries.length > SHOWN_DELIVERIES) {
     yield `  and ${deliveries.length - SHOWN_DELIVERIES} more`;
@@ -108,6 +114,10 @@ function describeAttempt({
   const told = [message, response].filter((text) => text !== undefined && text !== "").map(clip);
   const head = `round ${round}, ${endpoint}: ${how.filter((part) => part !== undefined).join(" ")}`;
   return [`${head} after ${Math.round(durationMs)} ms`, ...told].join("; ");
+}
+
+function describeUnderWay({ endpoint, startedAt }: AttemptUnderWay): string {
+  return `    ${endpoint}: no response yet, ${Math.round(performance.now() - startedAt)} ms after the attempt began`;
 }
 
 function count(number: number, noun: string): string {

@@ -4,6 +4,7 @@ import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { Sender } from "../engine/sender.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
+import type { AttemptsUnderWay } from "./attempts-under-way.ts";
 import { watchChanges } from "./changes.ts";
 import { describeFailure } from "./describe-failure.ts";
 import {
@@ -23,6 +24,7 @@ export type ExpectSource = Pick<Sender, "deliveries" | "delivery" | "on" | "off"
 export interface Search {
   readonly source: ExpectSource;
   readonly clock: Clock;
+  readonly underWay: AttemptsUnderWay;
   readonly what: Searched;
   readonly withinMs: number;
   readonly destination: string | undefined;
@@ -107,7 +109,7 @@ function messageOf(body: Uint8Array): unknown {
 }
 
 async function failure<R>(
-  { source, clock, what, withinMs, destination, skipped }: Search,
+  { source, clock, underWay, what, withinMs, destination, skipped }: Search,
   goal: Goal<R>,
   meant: readonly ExpectedDelivery[],
   { hopeless, place }: { readonly hopeless: boolean; readonly place: { stack?: string } },
@@ -123,6 +125,7 @@ async function failure<R>(
     others,
     skipped,
     clock,
+    underWay,
   });
   const error = new ExpectationError(message, meant);
   error.stack = `${error.name}: ${message}\n${(place.stack ?? "").split("\n").slice(1).join("\n")}`;
