@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
@@ -5,7 +7,7 @@ import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;
@@ -15,6 +17,23 @@ beforeEach(async () => {
   receiver = closing(await startReceiver());
   server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
 });
+
+/** Counts the connections of this process to addresses that begin so, until the end of the test. */
+function connectionsTo(beginning: string): { made: () => number; most: () => number } {
+  const sockets: Socket[] = [];
+  let most = 0;
+  const watch = (message: unknown): void => {
+    const { socket } = message as { readonly socket: Socket };
+    socket.once("connectionAttempt", (address: string) => {
+      if (!address.startsWith(beginning)) return;
+      sockets.push(socket);
+      most = Math.max(most, sockets.filter(({ destroyed }) => !destroyed).length);
+    });
+  };
+  subscribe("net.client.socket", watch);
+  cleanUp(() => unsubscribe("net.client.socket", watch));
+  return { made: () => sockets.length, most: () => most };
+}
 
 async function record(event: string): Promise<void> {
   await send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", userId: "u1", event } });
@@ -59,6 +78,25 @@ describe("the status", () => {
     expect((await call("GET", "/reachability")).json()).toMatchObject([
       { reachable: false, code: "ERR_ADDRESS_BLOCKED", message: expect.stringContaining("is never called") },
     ]);
+  });
+
+  it("opens few connections at once, and one for each address, however many endpoints there are and whoever asks", async () => {
+    // On most machines nothing listens there.
+    const hosts = Array.from({ length: 120 }, (_, index) => `127.0.1.${index + 1}:9`);
+    const urls = hosts.flatMap((host) => [`http://${host}/one`, `http://${host}/two`]);
+    const sources = urls.map((url, index) => ({
+      name: `s${index}`,
+      destinations: [{ endpoints: [{ url }] }],
+    }));
+    server = closing(await createServer({ sources, port: 0 }));
+    const { made, most } = connectionsTo("127.0.1.");
+    const answers = await Promise.all([call("GET", "/reachability"), call("GET", "/reachability")]);
+    for (const answer of answers) {
+      const list = answer.json() as { url: string }[];
+      expect(list.map(({ url }) => url)).toEqual(urls);
+    }
+    expect(made()).toBe(hosts.length);
+    expect(most()).toBeLessThanOrEqual(50);
   });
 
   it("does not let a server that must not call private networks be used to look for what listens there", async () => {
