@@ -183,13 +183,14 @@ async function change(
 }
 
 /** In one turn, so that no other change comes in between. */
-function configureAndSave({ sender, book }: ApiContext, next: SenderSettings): void {
+function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSettings): void {
   const before = sender.settings;
   sender.configure(next);
   try {
     book.save(next.sources);
   } catch (error) {
     sender.configure(before);
+    versions.putBack(sender, before);
     throw new Problem(503, messageOf(error));
   }
 }

@@ -17,4 +17,9 @@ export class SettingsVersions {
     this.#last = settings;
     return `"${this.#run}-${this.#number}"`;
   }
+
+  /** A change has failed, and the settings `before` it were put back: in a new object, but with the ETag that they had. */
+  putBack({ settings }: Pick<Sender, "settings">, before: SenderSettings): void {
+    if (this.#last === before) this.#last = settings;
+  }
 }

@@ -1,9 +1,11 @@
+import { mkdirSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { SECRET } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../support/resources.ts";
 import { storedSettings } from "../support/stored-settings.ts";
 
 const URL = "http://127.0.0.1:9/hooks";
@@ -72,6 +74,19 @@ describe("settings", () => {
     const fresh = { "if-match": `"other", ${String(first.headers.etag)}` };
     expect((await call("PUT", WEBHOOKS, { endpoints: [{ url: URL }] }, { headers: fresh })).status).toBe(200);
     expect((await call("PUT", "/sources/other", {}, { headers: { "if-match": "*" } })).status).toBe(200);
+  });
+
+  it("that could not be saved leave the ETag as it was: the change can be made again when there is room", async () => {
+    const data = temporaryDirectory();
+    server = closing(await createServer({ to: URL, port: 0, data }));
+    const headers = { "if-match": await etag() };
+    const inTheWay = join(data, "settings.json.new");
+    mkdirSync(inTheWay);
+    expect((await call("PUT", "/sources/other", {}, { headers })).status).toBe(503);
+    rmdirSync(inTheWay);
+    expect(await etag()).toBe(headers["if-match"]);
+    expect((await call("PUT", "/sources/other", {}, { headers })).status).toBe(200);
+    expect(await etag()).not.toBe(headers["if-match"]);
   });
 
   it("have the same ETag on all servers that share them: a change may reach another one than they were read from", async () => {
