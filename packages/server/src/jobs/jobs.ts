@@ -27,6 +27,7 @@ export class Jobs<Json extends JobJson> {
   readonly #ended: (json: Json) => void;
   readonly #jobs = new Map<string, Job<Json>>();
   #lastId = 0;
+  #isClosed = false;
 
   /**
    * @param kind What their ids begin with.
@@ -57,8 +58,9 @@ export class Jobs<Json extends JobJson> {
     return job.json;
   }
 
-  /** Stops what is running. */
+  /** Stops what is running, and what a request starts that was under way: nothing would stop it later. */
   close(): void {
+    this.#isClosed = true;
     for (const id of this.#jobs.keys()) this.cancel(id);
   }
 
@@ -78,6 +80,7 @@ export class Jobs<Json extends JobJson> {
     this.#jobs.set(json.id, job);
     const [oldest = ""] = this.#jobs.keys();
     if (this.#jobs.size > MAX_KEPT) this.#jobs.delete(oldest);
+    if (this.#isClosed) return this.cancel(json.id) ?? json;
     void work(job).then(
       (result) => this.#end(job, "done", result),
       (error: unknown) => this.#end(job, "failed", { error: messageOf(error) }),

@@ -12,3 +12,16 @@ it("the last twenty jobs are kept, and no more, however long the server runs", a
   }
   expect(ids.filter((id) => jobs.find(id) !== undefined)).toEqual(ids.slice(-20));
 });
+
+it("a job that a late request starts while the server closes ends at once, since nothing would stop it later", () => {
+  const ended: unknown[] = [];
+  const sender = {
+    resend: (): never => {
+      throw new Error("This job has begun.");
+    },
+  };
+  const jobs = new ResendJobs(sender, Date.now, ({ state }) => ended.push(state));
+  jobs.close();
+  expect(jobs.start({}, {})).toMatchObject({ state: "cancelled", resent: 0 });
+  expect([jobs.running, ended]).toEqual([undefined, ["cancelled"]]);
+});
