@@ -13,25 +13,23 @@ export function hookOf(
   settings: Settings,
   queue: Pick<MessageQueue, "keepsAll">,
 ): ((told: Undelivered) => void) | undefined {
-  // The application asked for these drops itself, or made the call in a hook, which is not told of that without end.
-  if (
-    queue.keepsAll ||
-    outcome.status === "delivered" ||
-    ["disabled", "before-send"].includes(outcome.reason)
-  )
+  // The application asked for these drops itself.
+  if (outcome.status === "delivered" || ["disabled", "before-send"].includes(outcome.reason))
     return undefined;
   const name = outcome.status === "dropped" ? "onDrop" : "onReject";
   const hook = settings[name] as ((told: Undelivered) => void) | undefined;
   return (
     hook &&
     ((told) => {
+      // A hook may end the process, and then the others are told while it runs.
+      const { keepsAll } = queue;
       queue.keepsAll = true;
       // A hook that throws must not keep the other messages from their outcomes.
       callForeign(
         () => hook(told),
         (error) => settings.log?.(`${name} threw: ${String(error)}`),
       );
-      queue.keepsAll = false;
+      queue.keepsAll = keepsAll;
     })
   );
 }

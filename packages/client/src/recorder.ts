@@ -243,7 +243,10 @@ export class Recorder implements Exiting {
   /** A call ends that was never queued. */
   #refuse({ messageId, type, json }: SerializedCall, outcome: Dropped): Receipt {
     this.#ended.dropped += 1;
-    hookOf(outcome, this.#settings, this.#queue)?.({ messageId, type, json, outcome });
+    // A hook is not told of a call that it made itself, without end.
+    if (!this.#queue.keepsAll) {
+      hookOf(outcome, this.#settings, this.#queue)?.({ messageId, type, json, outcome });
+    }
     return new PendingReceipt(messageId, endedAs(outcome), 0);
   }
 

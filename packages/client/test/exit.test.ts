@@ -138,6 +138,13 @@ describe("a process that ends at once", () => {
     });
   });
 
+  it("passes what is queued to onDrop also if a hook ends it", async () => {
+    const service = await startService();
+    service.answer = (_, response) => void response.writeHead(401).end();
+    const { code, output } = await start("at-once-in-hook", service.url).ended();
+    expect({ code, output }).toEqual({ code: 3, output: "exit Queued\n" });
+  });
+
   it("passes nothing to onDrop that was delivered before", async () => {
     const service = await startService();
     const { code, output } = await start("at-once-delivered", service.url).ended();
