@@ -65,6 +65,7 @@ function createRegistry(): Registry {
   const callAll = (method: "drain" | "hasten"): Promise<unknown> => {
     return Promise.allSettled([...busy].map((client) => client[method]()));
   };
+  const dropAll = (): void => busy.forEach((client) => client.drop());
   let received = false;
   const onSignal = (signal: keyof typeof listeners): void => {
     // Only a process sends signals.
@@ -79,6 +80,7 @@ function createRegistry(): Registry {
     const end = (): void => {
       received = false;
       leave();
+      dropAll();
       process.kill(process.pid, signal);
     };
     // Somebody insists.
@@ -97,7 +99,7 @@ function createRegistry(): Registry {
         // Emitted when the event loop is empty, and again when what it started is done.
         beforeExit: () => void callAll("drain"),
         // Also after process.exit() and an uncaught exception, when nothing can be sent any more.
-        exit: () => busy.forEach((client) => client.drop()),
+        exit: dropAll,
       },
     },
     signals: { clients: new Set(), listeners },

@@ -21,7 +21,7 @@ export type DropReason =
   | "retries-exhausted"
   /** The deadline of `close()`, or of the flush at exit, came first. */
   | "deadline"
-  /** The process ended at once: by `process.exit()`, or an uncaught exception. Or the call was made in an `exit` handler. */
+  /** The process ended at once: by `process.exit()`, an uncaught exception or a second signal. Or the call was made in an `exit` handler. */
   | "exit"
   /** The call was made after `close()`. */
   | "closed"

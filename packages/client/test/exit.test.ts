@@ -240,6 +240,19 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     },
   );
 
+  it("a second signal passes what could not be sent to onDrop", async () => {
+    const service = await startService();
+    service.answer = () => {};
+    const child = start("signal-drops", service.url, AN_HOUR);
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    child.process.kill("SIGTERM");
+    await vi.waitFor(() => expect(service.requests).toHaveLength(1));
+    child.process.kill("SIGTERM");
+    const { signal, output } = await child.ended();
+    expect(signal).toBe("SIGTERM");
+    expect(output).toBe("readyexit Event 0\nexit Event 1\nexit Event 2\n");
+  });
+
   it("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
     const hung = createServer(() => {});
     await new Promise<void>((resolve) => hung.listen(0, "127.0.0.1", resolve));

@@ -54,7 +54,7 @@ export const CLIENT_CODES: CodePages = {
   },
   exit: {
     cause:
-      "The process ended at once, by process.exit() or an uncaught exception, before the message was sent. Or an exit handler made the call.",
+      "The process ended at once, by process.exit(), an uncaught exception or a second signal, before the message was sent. Or an exit handler made the call.",
     fix: "Wait for close() before process.exit(). Write what is dropped to a file, synchronously: countersign import sends it later.",
     ...ts(
       'import { appendFileSync } from "node:fs";\n\nconst analytics = new Analytics(writeKey, {\n  onDrop: ({ json }) => appendFileSync("lost.jsonl", `${json}\\n`),\n});\nanalytics.track(call);\nawait analytics.close();\nprocess.exit();',
