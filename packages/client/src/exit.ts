@@ -7,7 +7,7 @@ export interface Exiting {
   /** Sends the remaining messages, for at most `exitTimeout`, and drops none. */
   hasten(): Promise<unknown>;
   /** Drops the remaining messages: there is no time left to send them. */
-  drop(): void;
+  drop(): unknown;
 }
 
 /** The part of Node's `process` that is used; Bun and Deno have it too, workerd and browsers do not. */
@@ -19,6 +19,7 @@ interface Process {
   off(event: string, listener: () => void): unknown;
   listenerCount(event: string): number;
   kill(pid: number, signal: string): unknown;
+  exit(): never;
 }
 
 /** Clients, and what the process is listened to for while there are any. */
@@ -62,10 +63,9 @@ export function enroll(name: keyof Registry, client: Exiting, member: boolean): 
 
 function createRegistry(): Registry {
   const busy = new Set<Exiting>();
-  const callAll = (method: "drain" | "hasten"): Promise<unknown> => {
+  const callAll = (method: keyof Exiting): Promise<unknown> => {
     return Promise.allSettled([...busy].map((client) => client[method]()));
   };
-  const dropAll = (): void => busy.forEach((client) => client.drop());
   let received = false;
   const onSignal = (signal: keyof typeof listeners): void => {
     // Only a process sends signals.
@@ -80,8 +80,10 @@ function createRegistry(): Registry {
     const end = (): void => {
       received = false;
       leave();
-      dropAll();
+      void callAll("drop");
       process.kill(process.pid, signal);
+      // The first process of a container gets no signal that it does not listen to.
+      if (process.pid === 1) process.exit();
     };
     // Somebody insists.
     if (received) return end();
@@ -99,7 +101,7 @@ function createRegistry(): Registry {
         // Emitted when the event loop is empty, and again when what it started is done.
         beforeExit: () => void callAll("drain"),
         // Also after process.exit() and an uncaught exception, when nothing can be sent any more.
-        exit: dropAll,
+        exit: () => void callAll("drop"),
       },
     },
     signals: { clients: new Set(), listeners },

@@ -21,15 +21,13 @@ export function hookOf(
   return (
     hook &&
     ((told) => {
-      // A hook may end the process, and then the others are told while it runs.
-      const { keepsAll } = queue;
       queue.keepsAll = true;
       // A hook that throws must not keep the other messages from their outcomes.
       callForeign(
         () => hook(told),
         (error) => settings.log?.(`${name} threw: ${String(error)}`),
       );
-      queue.keepsAll = keepsAll;
+      queue.keepsAll = false;
     })
   );
 }

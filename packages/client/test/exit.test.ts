@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -21,11 +21,21 @@ interface Child {
   readonly ended: (since?: number) => Promise<Ended>;
 }
 
-function start(way: string, endpoint: string, exitTimeout = 500, other = ""): Child {
+/** What runs a program as the first process of a container, where this user may. */
+const AS_FIRST = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
+const isFirstHere = spawnSync(AS_FIRST.join(" "), ["true"], { shell: true }).status === 0;
+const notFirst = isFirstHere ? "" : " (skipped: unshare gives no namespace of processes)";
+
+function start(
+  way: string,
+  endpoint: string,
+  exitTimeout = 500,
+  other = "",
+  runner: readonly string[] = [],
+): Child {
   const script = fileURLToPath(new URL("support/child-exits.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, way, endpoint, String(exitTimeout), other], {
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const [program, ...args] = [...runner, process.execPath, script, way, endpoint, String(exitTimeout), other];
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -252,6 +262,16 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     expect(signal).toBe("SIGTERM");
     expect(output).toBe("readyexit Event 0\nexit Event 1\nexit Event 2\n");
   });
+
+  it.skipIf(!isFirstHere)(
+    `ends the first process of a container, which no signal ends by itself${notFirst}`,
+    async () => {
+      const service = await startService();
+      const { code, output } = await start("signal-itself", service.url, AN_HOUR, "", AS_FIRST).ended();
+      expect({ code, output }).toEqual({ code: 0, output: "ready" });
+      expect(service.messages).toHaveLength(3);
+    },
+  );
 
   it("a service that hangs delays the end by exitTimeout, and a second signal not even that", async () => {
     const hung = createServer(() => {});
