@@ -20,7 +20,7 @@ export function Budget(): JSX.Element {
       <h2>The budget</h2>
       <p class="lead">
         An endpoint has {duration(budgetMs)} to answer. Later than that, the attempt has failed and is
-        repeated. Choose a bar to see its deliveries.
+        repeated. A bar leads to its deliveries.
       </p>
       {found?.length === 0 && <p class="empty">No attempts yet.</p>}
       {found?.map((endpoint) => (

@@ -39,8 +39,8 @@ export function Certify(): JSX.Element {
     <div class="screen">
       <h2>Certify</h2>
       <p class="lead">
-        Sends messages that a receiver must accept, and forged and broken ones that it must refuse, and tells
-        how to correct what is wrong. The receiver handles those that it accepts.
+        Sends messages that a receiver must accept, and forged and broken ones that it must refuse. It handles
+        those that it accepts.
       </p>
       <div class="card stack">
         <div class="actions">

@@ -18,7 +18,7 @@ export function Rejected(): JSX.Element {
   return (
     <div class="screen">
       <h2>Rejected and skipped</h2>
-      <p class="lead">Calls that went nowhere, newest first.</p>
+      <p class="lead">Newest first.</p>
       <Entries title="Rejected" none="None: every call that arrived was accepted." path="/rejections" />
       <Entries title="Skipped" path="/skipped" />
       <Entries title="Accepted with a warning" path="/warnings" />

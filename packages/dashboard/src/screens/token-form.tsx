@@ -19,7 +19,7 @@ export function TokenForm(): JSX.Element {
     <main class="token-screen">
       <form class="card" onSubmit={submit}>
         <h1>Countersign</h1>
-        <p>This server requires a token: the value of --token with which it was started.</p>
+        <p>This server requires its token: the value of --token.</p>
         <label>
           Token
           <input

@@ -25,8 +25,7 @@ export function Time(): JSX.Element {
     return (
       <Card title="Time">
         <p>
-          The server uses the time of this machine. Start it with <code>--virtual-clock</code> to run four
-          hours of retries by a button.
+          Start the server with <code>--virtual-clock</code> to run four hours of retries by a button.
         </p>
       </Card>
     );
