@@ -99,9 +99,9 @@ async function loadAll(): Promise<void> {
   await Promise.allSettled([loadStatus(), loadSources(), loadFaults(), loadClock(), loadStats()]);
 }
 
-/** Whether a destination has a shared secret; one that has gone is taken for one that had. */
-export function isSigned(destination: string): boolean {
-  return endpoints.value.find((endpoint) => endpoint.destination === destination)?.signed ?? true;
+/** The settings of a destination; one that has gone is taken for one that had a shared secret. */
+export function settingsOf(destination: string): { readonly signed: boolean; readonly enabled?: boolean } {
+  return endpoints.value.find((endpoint) => endpoint.destination === destination) ?? { signed: true };
 }
 
 /** The word for where a delivery stands. */
@@ -114,7 +114,7 @@ export function verdictOf({
   readonly last?: Facts | undefined;
   readonly destination: string;
 }): Verdict {
-  return stateVerdict(state, last, isSigned(destination));
+  return stateVerdict(state, last, settingsOf(destination).signed);
 }
 
 /** Whether the stream begins with it, for the first time or again: what could not be read meanwhile can be read. */

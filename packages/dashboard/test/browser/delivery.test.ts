@@ -163,6 +163,28 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
       .waitFor();
   });
 
+  it("says what it waits for while its destination is disabled or has gone, and no time of a next attempt", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    const detail = page.getByRole("region", { name: "Delivery", exact: true });
+    await detail.getByRole("timer").waitFor();
+    const [source] = (await api("GET", "/sources")) as { name: string; destinations: { name: string }[] }[];
+    const path = `/sources/${source?.name}/destinations/${source?.destinations[0]?.name}`;
+    const endpoints = [{ url: receiver.url }];
+    await api("PUT", path, { endpoints, enabled: false });
+    await detail.getByText(/Its destination is disabled, so it waits\./).waitFor();
+    expect(await detail.getByRole("timer").count()).toBe(0);
+    await api("PUT", path, { endpoints, enabled: true });
+    await detail.getByRole("timer").waitFor();
+    await detail.getByText(/The delivery is retried for 4 h\./).waitFor();
+    await api("DELETE", path);
+    await detail.getByText(/Its destination has no settings, so it waits\./).waitFor();
+    expect(await detail.getByRole("timer").count()).toBe(0);
+  });
+
   it("shows the newest state, though an earlier answer comes last", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

@@ -1,5 +1,5 @@
 import { sign } from "@countersign/core";
-import type { Delivery, SenderSettings } from "@countersign/sender";
+import type { Delivery, DestinationSettings, SenderSettings } from "@countersign/sender";
 import { adviceFor, whyOf } from "@countersign/sender/explain";
 import { withHiddenHeaders } from "../settings/hidden-headers.ts";
 import { destinationOf } from "../settings/find-settings.ts";
@@ -28,6 +28,7 @@ export function deliveryDetailJson(
   // Whether a destination that has gone was signed is not known.
   const context = { signed: destination === undefined || secret !== undefined, budgetMs };
   const advice = last && adviceFor(last, { ...context, state: delivery.state, retryWindowMs });
+  const held = delivery.state === "pending" ? holdOf(destination) : undefined;
   return {
     ...summaryJson(summary),
     history: attempts.map(attemptJson),
@@ -39,8 +40,17 @@ export function deliveryDetailJson(
       curl: curl(url, headers, signature, text),
     })),
     why: whyOf(summary, context),
-    ...(advice && { advice: `${advice.text} ${advice.next}` }),
+    ...(held !== undefined ? { advice: held } : advice && { advice: `${advice.text} ${advice.next}` }),
   };
+}
+
+/** Why nothing is sent to a destination, whatever its receiver has answered, and what to do. */
+function holdOf(destination: DestinationSettings | undefined): string | undefined {
+  if (destination === undefined)
+    return "Its destination has no settings, so it waits. Add the destination again under its name: then it is sent.";
+  return destination.enabled === false
+    ? "Its destination is disabled, so it waits. Enable the destination: then it is sent."
+    : undefined;
 }
 
 function curl(

@@ -226,6 +226,21 @@ describe("one delivery", () => {
     });
   });
 
+  it("is said to wait for its destination while that is disabled or has gone, not to be retried", async () => {
+    const clock = virtualClock();
+    receiver.down = true;
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    const { deliveries } = await server.sender.track({ userId: "u1", event: "Ordered" });
+    await clock.advance(0);
+    const path = "/sources/default/destinations/webhooks";
+    const advice = async (): Promise<unknown> =>
+      ((await call("GET", `/deliveries/${deliveries[0]}`)).json() as { readonly advice: unknown }).advice;
+    await call("PUT", path, { endpoints: [{ url: receiver.url }], enabled: false });
+    expect(await advice()).toMatch(/^Its destination is disabled, so it waits\./);
+    await call("DELETE", path);
+    expect(await advice()).toMatch(/^Its destination has no settings, so it waits\./);
+  });
+
   it("that does not exist is 404", async () => {
     expect((await call("GET", "/deliveries/none")).json()).toMatchObject({ status: 404, title: "Not Found" });
   });

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { isSigned, serverNow, status, verdictOf } from "../../data/app-state.ts";
+import { serverNow, settingsOf, status, verdictOf } from "../../data/app-state.ts";
 import type { DeliveryDetail } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useTick } from "../../parts/hooks.ts";
@@ -47,7 +47,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 
 function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { history } = delivery;
-  const signed = isSigned(delivery.destination);
+  const { signed } = settingsOf(delivery.destination);
   const [chosen, setChosen] = useState<number | undefined>(undefined);
   const selected = Math.min(chosen ?? history.length - 1, history.length - 1);
   return (
@@ -103,11 +103,12 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
 }
 
 function NextTry({
-  delivery: { state, dueAt, acceptedAt },
+  delivery: { state, destination, dueAt, acceptedAt },
 }: {
   readonly delivery: DeliveryDetail;
 }): JSX.Element | null {
-  const waits = state === "pending" && dueAt !== undefined;
+  // What waits for a destination that is disabled, or has gone, is not tried.
+  const waits = state === "pending" && dueAt !== undefined && settingsOf(destination).enabled === true;
   useTick(waits);
   if (!waits) return null;
   const left = Date.parse(dueAt) - serverNow();

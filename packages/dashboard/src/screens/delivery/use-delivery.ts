@@ -35,5 +35,7 @@ export function useDelivery(id: string | undefined): Shown {
 }
 
 function isAbout(event: LiveEvent, id: string | undefined): boolean {
-  return event.event === "store" || ("delivery" in event && event.delivery.id === id);
+  return (
+    event.event === "store" || event.event === "settings" || ("delivery" in event && event.delivery.id === id)
+  );
 }

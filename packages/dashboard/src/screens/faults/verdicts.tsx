@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { isSigned, list } from "../../data/app-state.ts";
+import { list, settingsOf } from "../../data/app-state.ts";
 import { Card } from "../../parts/card.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { hrefOf } from "../../route/route.ts";
@@ -23,7 +23,7 @@ export function Verdicts(): JSX.Element {
       <ul class="rows-list">
         {struck.map((attempt) => (
           <li key={attempt.id}>
-            <Mark {...attemptVerdict(attempt, isSigned(attempt.destination))} />
+            <Mark {...attemptVerdict(attempt, settingsOf(attempt.destination).signed)} />
             <span>{wordsOf(attempt.fault ?? "")}</span>
             <span class="note">{shortUrl(attempt.endpoint)}</span>
             <span class="grow" />
