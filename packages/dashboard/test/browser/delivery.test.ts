@@ -185,6 +185,20 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     expect(await detail.getByRole("timer").count()).toBe(0);
   });
 
+  it("keeps what is typed about its signature when another attempt follows", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await open(page, "Ordered");
+    await page.getByText("From the bytes to the digest").click();
+    await page.getByLabel(/^Its secret/).fill("another secret");
+    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByText("Waits for its 3rd try").waitFor();
+    await page.getByRole("heading", { name: /^Response to attempt 2/ }).waitFor();
+    expect(await page.getByLabel(/^Its secret/).inputValue()).toBe("another secret");
+  });
+
   it("shows the newest state, though an earlier answer comes last", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

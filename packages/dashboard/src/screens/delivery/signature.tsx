@@ -27,21 +27,27 @@ const FIRST_BYTES = 12;
 /** How the bytes become the signature, step by step, and where a receiver's own differs. */
 export function Signature({ delivery, attempt, index }: Props): JSX.Element {
   const [open, setOpen] = useState(false);
+  const sent = attempt?.requestHeaders?.["X-Signature"] ?? "";
   return (
     <section aria-label="Signature">
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <h3>From the bytes to the digest</h3>
         </summary>
-        {open && <Steps key={index} delivery={delivery} attempt={attempt} index={index} />}
+        {open && (
+          <>
+            <Steps key={index} delivery={delivery} attempt={attempt} index={index} sent={sent} />
+            {/* What is typed stays when another attempt follows, unless its signature differs. */}
+            <OwnCheck key={sent} body={delivery.body} sent={sent} />
+          </>
+        )}
       </details>
     </section>
   );
 }
 
-function Steps({ delivery, attempt, index }: Props): JSX.Element {
+function Steps({ delivery, attempt, index, sent }: Props & { readonly sent: string }): JSX.Element {
   const { signature } = delivery;
-  const sent = attempt?.requestHeaders?.["X-Signature"];
   const [verified, setVerified] = useState<Verification | undefined>(undefined);
   useEffect(() => {
     if (attempt)
@@ -80,16 +86,11 @@ function Steps({ delivery, attempt, index }: Props): JSX.Element {
         <li>
           <h4>As sent, in X-Signature</h4>
           <p>
-            {sent === undefined ? (
-              "This attempt had no signature."
-            ) : (
-              <Compared sent={sent} expected={signature} />
-            )}
+            {sent === "" ? "This attempt had no signature." : <Compared sent={sent} expected={signature} />}
           </p>
         </li>
       </ol>
       {verified && <Findings {...verified} />}
-      <OwnCheck body={delivery.body} sent={sent ?? ""} />
     </>
   );
 }
