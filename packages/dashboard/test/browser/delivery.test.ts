@@ -199,6 +199,25 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     expect(await page.getByLabel(/^Its secret/).inputValue()).toBe("another secret");
   });
 
+  it("says of the original that it repeats only what was read of it", async () => {
+    const { server, track, api } = await startSetting();
+    await track("Ordered");
+    const { deliveries } = (await api("GET", "/deliveries")) as { deliveries: { id: string }[] };
+    const original = deliveries[0]?.id;
+    const copy = (await api("POST", `/deliveries/${original}/resend`, {})) as { deliveries: string[] };
+    const page = await openPage(server.url);
+    let pass = (): void => {};
+    const isPassed = new Promise<void>((resolve) => (pass = resolve));
+    await page.route(new RegExp(`/api/deliveries/${original}$`), (route) =>
+      isPassed.then(() => route.continue()),
+    );
+    await page.goto(`${server.url}/#/deliveries?id=${copy.deliveries[0]}`);
+    await page.getByText("See the original").waitFor();
+    expect(await page.locator(".repeats").innerText()).toBe("See the original");
+    pass();
+    await page.getByText(/Before: delivered/).waitFor();
+  });
+
   it("shows the newest state, though an earlier answer comes last", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

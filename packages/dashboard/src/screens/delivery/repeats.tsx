@@ -4,6 +4,7 @@ import { verdictOf } from "../../data/app-state.ts";
 import type { DeliveryDetail } from "../../shapes/types.ts";
 import { focusNext } from "../../parts/list-focus.ts";
 import { Mark } from "../../parts/mark.tsx";
+import { said } from "../../parts/said.tsx";
 import { hrefOf } from "../../route/route.ts";
 import { resendVerdict } from "../../words/words.ts";
 import { useDelivery } from "./use-delivery.ts";
@@ -14,7 +15,7 @@ export const resent = signal<ReadonlyMap<string, string>>(new Map());
 /** How a delivery compares with the one it repeats, and with the one that repeats it. */
 export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element | null {
   const repeat = useDelivery(resent.value.get(delivery.id)).delivery;
-  const original = useDelivery(delivery.resendOf).delivery;
+  const { delivery: original, error } = useDelivery(delivery.resendOf);
   if (!repeat && delivery.resendOf === undefined) return null;
   return (
     <div class="repeats" role="status">
@@ -28,11 +29,7 @@ export function Repeats({ delivery }: { readonly delivery: DeliveryDetail }): JS
       )}
       {delivery.resendOf !== undefined && (
         <p>
-          {original ? (
-            <Comparison before={original} after={delivery} />
-          ) : (
-            "It repeats a delivery that is no longer kept."
-          )}{" "}
+          {original ? <Comparison before={original} after={delivery} /> : error && said(error)}{" "}
           <a href={hrefOf("deliveries", { id: delivery.resendOf })} onClick={focusNext}>
             See the original
           </a>
