@@ -106,6 +106,26 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await vi.waitFor(async () => expect(await rows.count()).toBe(3));
   });
 
+  it("shows a filter of its URL that its lists do not have, so that it can be removed", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const { destinations } = await server.sender.stats();
+    const page = await openPage(server.url);
+    await page.goto(
+      `${server.url}/#/deliveries?type=track&type=page&destination=${destinations[0]?.destination}`,
+    );
+    await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+    const type = page.getByRole("combobox", { name: "type" });
+    const destination = page.getByRole("combobox", { name: "destination" });
+    expect(await type.locator("option:checked").innerText()).toBe("track, page");
+    // There is no other destination to choose.
+    expect(await destination.locator("option:checked").innerText()).toBe(destinations[0]?.destination);
+    await destination.selectOption("All destinations");
+    await type.selectOption("All types");
+    expect(page.url()).toBe(`${server.url}/#/deliveries`);
+    expect(await destination.count()).toBe(0);
+  });
+
   it("takes into a filter what comes to match it, and lets go what no longer does", async () => {
     const { server, receiver, track, api } = await startSetting();
     const page = await openPage(`${server.url}/#/deliveries?state=pending`);

@@ -36,20 +36,8 @@ export function FilterBar(): JSX.Element {
         options={STATES}
         onPick={(state) => change({ state })}
       />
-      <Select
-        label="Type"
-        value={parameters.get("type") ?? ""}
-        options={[["", "All types"], ...TYPES]}
-        onPick={(type) => change({ type })}
-      />
-      {destinations.value.length > 1 && (
-        <Select
-          label="Destination"
-          value={parameters.get("destination") ?? ""}
-          options={[["", "All destinations"], ...destinations.value]}
-          onPick={(destination) => change({ destination })}
-        />
-      )}
+      <Among name="type" known={TYPES} />
+      <Among name="destination" known={destinations.value} />
       <span class="count">
         {total !== undefined &&
           all !== undefined &&
@@ -60,6 +48,26 @@ export function FilterBar(): JSX.Element {
       </span>
       <Chips />
     </div>
+  );
+}
+
+/** A filter to choose from a list. What the URL has beside it, several values or one that has gone, is an entry, too. */
+function Among({
+  name,
+  known,
+}: {
+  readonly name: "type" | "destination";
+  readonly known: readonly string[];
+}): JSX.Element | null {
+  const value = route.value.parameters.getAll(name).join(", ");
+  if (value === "" && known.length < 2) return null;
+  return (
+    <Select
+      label={name}
+      value={value}
+      options={[["", `All ${name}s`], ...new Set([...known, value].filter(Boolean))]}
+      onPick={(picked) => change({ [name]: picked })}
+    />
   );
 }
 
