@@ -29,7 +29,7 @@ export const silentSince = signal<number | undefined>(undefined);
 
 /** An answer that takes longer is missed. */
 const SILENT_MS = 5_000;
-let answeredAt = 0;
+let answers = 0;
 
 interface Options {
   readonly query?: Query;
@@ -52,9 +52,10 @@ export interface Answer<T> {
  */
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> {
   const { query = {}, body, ifMatch, signal: abort } = options;
-  const askedAt = Date.now();
+  const [askedAt, before] = [Date.now(), answers];
   const timer = setTimeout(() => {
-    if (answeredAt < askedAt) silentSince.value ??= askedAt;
+    // Counted, not timed: the clock of this machine can be set back.
+    if (answers === before) silentSince.value ??= askedAt;
   }, SILENT_MS);
   const response = await fetch(withQuery(`/api${path}`, query), {
     method,
@@ -69,7 +70,7 @@ export async function call<T>(method: string, path: string, options: Options = {
       throw new ApiError(0, "The server does not answer. Check that `countersign serve` is running.");
     })
     .finally(() => clearTimeout(timer));
-  answeredAt = Date.now();
+  answers += 1;
   silentSince.value = undefined;
   const text = await response.text();
   if (response.status === 401) needsToken.value = true;

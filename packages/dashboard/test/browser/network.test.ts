@@ -101,6 +101,23 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     expect(await page.getByText(/^No answer/).count()).toBe(0);
   });
 
+  it("says that the server does not answer also after the clock of this machine was set back", async () => {
+    const setting = await startSetting();
+    await setting.track("Ordered");
+    const link = await layLink(setting.server.url);
+    const page = await openPage(link.url, { clock: true });
+    await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+    await page.clock.setSystemTime(Date.now() - 3_600_000);
+    link.freeze();
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await page.getByText("Reading…").waitFor();
+    await page.clock.fastForward(6_000);
+    await page.getByText(/^No answer since \d/).waitFor();
+    link.mend();
+    await page.getByText("The receiver answered 204").waitFor();
+    expect(await page.getByText(/^No answer/).count()).toBe(0);
+  });
+
   it("an action that takes long says so, and then that it is done", async () => {
     const setting = await startSetting();
     await setting.track("Ordered");
