@@ -1,5 +1,5 @@
 import { audits, certify, type Report } from "@countersign/certify";
-import { defineEvents } from "@countersign/core";
+import { defineEvents, sign } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, it, vi } from "vitest";
 import { coreReceiver } from "./support/core-receiver.ts";
@@ -74,6 +74,20 @@ describe.concurrent("a receiver that", () => {
       }
     });
   }
+
+  it.each([
+    ["the first 20 digits of the signature, for its 20 bytes", (signature: string) => signature.slice(0, 20)],
+    ["the last digits of the signature", (signature: string) => signature.slice(-8)],
+    ["the signature as a number", (signature: string) => String(Number(`0x${signature}`))],
+  ])("compares %s fails only rejects-partial-signature", async (_, part) => {
+    const receiver = await handWrittenReceiver({
+      reply: ({ signature = "", text }, { status }) =>
+        status === 401 && /^[0-9a-f]{40}$/.test(signature) && part(signature) === part(sign(text, SECRET))
+          ? { status: 204 }
+          : undefined,
+    });
+    expect(notPassed(await certifyAndClose(receiver))).toEqual(["rejects-partial-signature"]);
+  });
 
   it("knows no track fails only accepts-track, with the cause; what must be accepted is skipped", async () => {
     const receiver = await handWrittenReceiver({

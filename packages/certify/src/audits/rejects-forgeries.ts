@@ -75,9 +75,16 @@ export const rejectsForgeries: readonly Audit[] = [
     ],
     fix: { text: "A header that is sent twice arrives as a list, or as a string with a comma. Reject both." },
   }),
-  rejects("rejects-partial-signature", "Rejects the first digits of the right signature", {
-    deliveries: (probe) => [1, 8, 20, 39].map((digits) => partial(probe, digits)),
-    fix: { text: "Compare all 20 bytes in constant time, never a prefix.", hint: "compare" },
+  rejects("rejects-partial-signature", "Rejects a signature of which only a part is right", {
+    deliveries: (probe) => [
+      ...[1, 8, 20, 39].map((digits) => partial(probe, digits)),
+      wrongAt(probe, 39),
+      wrongAt(probe, 0),
+    ],
+    fix: {
+      text: "Compare all 20 bytes, which are 40 hex digits, in constant time, never a part of them.",
+      hint: "compare",
+    },
   }),
   rejects("rejects-sha256-signature", "Rejects HMAC-SHA256 in place of HMAC-SHA1", {
     besidesTheRightForm: true,
@@ -192,6 +199,15 @@ function partial({ sign }: Probe, digits: number): Delivery {
   const body = freshText("track");
   const what = `a track message and the first ${digits} digits of its signature`;
   return { what, body, signature: sign(body).slice(0, digits) };
+}
+
+/** Forty digits of which one is wrong: a receiver that compares 20 digits, or a number made of all of them, takes it for right. */
+function wrongAt({ sign }: Probe, position: number): Delivery {
+  const body = freshText("track");
+  const digits = sign(body).split("");
+  digits[position] = digits[position] === "0" ? "1" : "0";
+  const what = `a track message and its signature with digit ${position + 1} changed`;
+  return { what, body, signature: digits.join("") };
 }
 
 function otherForm(
