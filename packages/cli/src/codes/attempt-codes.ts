@@ -1,4 +1,4 @@
-import { NO_ANSWER_CODES } from "@countersign/sender/explain";
+import { noAnswer, NO_ANSWER_CODES } from "@countersign/sender/explain";
 import type { CodePage, CodePages } from "./code-page.ts";
 import { sh, ts, type Example } from "./example.ts";
 
@@ -28,7 +28,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
 };
 
 function pageOf(code: string): CodePage {
-  const { cause, fix } = NO_ANSWER_CODES[code] ?? { cause: "", fix: "" };
+  const { cause, fix } = noAnswer(code, "network");
   const isCertificate = /CERT|INVALID_PURPOSE|LEAF|ISSUER/.test(code);
   return { cause, fix, ...(EXAMPLES[code] ?? (isCertificate ? SEE_CERTIFICATE : SEE_ATTEMPT)) };
 }
@@ -37,3 +37,8 @@ function pageOf(code: string): CodePage {
 export const ATTEMPT_CODES: CodePages = Object.fromEntries(
   Object.keys(NO_ANSWER_CODES).map((code) => [code, pageOf(code)]),
 );
+
+/** The page of a code that is not listed, of a family of OpenSSL or of Node's HTTP parser; `undefined` if it is of none. */
+export function familyPage(code: string): CodePage | undefined {
+  return noAnswer(code, "network") === NO_ANSWER_CODES["ERR_UNKNOWN"] ? undefined : pageOf(code);
+}

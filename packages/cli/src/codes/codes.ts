@@ -1,5 +1,5 @@
 import { nearestName } from "@countersign/protocol";
-import { ATTEMPT_CODES } from "./attempt-codes.ts";
+import { ATTEMPT_CODES, familyPage } from "./attempt-codes.ts";
 import { CLIENT_CODES } from "./client-codes.ts";
 import type { CodePage, CodePages } from "./code-page.ts";
 import { REJECTION_CODES, REQUEST_CODES } from "./ingestion-codes.ts";
@@ -22,13 +22,15 @@ export interface CodeGroup {
   readonly pages: CodePages;
 }
 
+const NO_ANSWER = "why an attempt got no answer: its `code`";
+
 /** Every code, by where it appears. */
 export const CODE_GROUPS: readonly CodeGroup[] = [
   { where: "why a receiver rejects a request: `code` of a WebhookError", pages: RECEIVER_CODES },
   { where: "why a signature does not match: `code` of a Diagnosis", pages: DIAGNOSIS_CODES },
   { where: "why a receiver or a sender emits a warning: `code` of a process warning", pages: WARNING_CODES },
   { where: "how an attempt ended: its `outcome`", pages: OUTCOME_CODES },
-  { where: "why an attempt got no answer: its `code`", pages: ATTEMPT_CODES },
+  { where: NO_ANSWER, pages: ATTEMPT_CODES },
   { where: "why a call is not accepted: `code` of a CallError", pages: CALL_CODES },
   { where: "why an accepted call is not forwarded: `skipped` of its receipt", pages: SKIP_CODES },
   { where: "why an operation of a sender fails: `code` of its error", pages: SENDER_CODES },
@@ -57,7 +59,9 @@ export function findCode(text: string): FoundCode | undefined {
       if (code !== undefined && page !== undefined) return { code, where, ...page };
     }
   }
-  return undefined;
+  const code = text.toUpperCase();
+  const page = familyPage(code);
+  return page && { code, where: NO_ANSWER, ...page };
 }
 
 /** The code that was probably meant. */

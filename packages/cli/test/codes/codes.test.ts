@@ -182,6 +182,20 @@ describe("countersign explain", () => {
     expect(stdout).toContain("Example  ");
   });
 
+  // OpenSSL has a reason for each alert, and newer versions have more of them than any list.
+  it.each([
+    ["err_ssl_tlsv1_alert_protocol_version", "EPROTO"],
+    ["ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE", "EPROTO"],
+    ["HPE_INVALID_CONSTANT", "ERR_HTTP_PARSER"],
+  ])("explains %s of an attempt, which has no page of its own, as %s", async (text, alike) => {
+    const { stdout, code } = await runCommand(["explain", text]);
+    const page = findCode(alike);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringContaining(`${text.toUpperCase()}, ${page?.where}\n\nCause    ${page?.cause}`),
+    ]);
+  });
+
   it("explains the status of a receiver in the words of the terminal", async () => {
     const { stdout, code } = await runCommand(["explain", "404"]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("No route handles this path.")]);
