@@ -140,8 +140,10 @@ function readJson(file: string, content: string): unknown {
   }
 }
 
-/** The first line: a syntax error of a config file has many. */
+/** The first line, and the place of a syntax error, which is the second one. */
 function reason(error: unknown): string {
-  const [line = ""] = messageOf(error).split("\n");
-  return line;
+  const [line = "", place = ""] = messageOf(error)
+    .split("\n")
+    .map((text) => text.trim());
+  return /:\d+:\d+$/.test(place) ? `${line} at ${place}` : line;
 }

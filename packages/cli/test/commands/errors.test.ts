@@ -354,11 +354,11 @@ describe("the config file", () => {
       /The config file .*countersign\.config\.json is not JSON: .*\. Correct it, or pass another file with --config\.$/m,
     ));
 
-  it("that does not parse", () =>
+  it("that does not parse, with the line and the column", () =>
     expectConfigError(
       "countersign.config.ts",
-      "export default {",
-      /The config file .*countersign\.config\.ts cannot be run: /,
+      "export default {\n  port: 4020\n  data: 'kept'\n};",
+      /The config file .*countersign\.config\.ts cannot be run: \S.* at .*countersign\.config\.ts:3:\d+\. Correct it, or/,
     ));
 
   it("that throws", () =>
