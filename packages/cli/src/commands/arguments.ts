@@ -69,7 +69,7 @@ export function countArgument(value: string): number {
 export function secondsArgument(value: string): number {
   const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
   if (seconds <= 86_400) return seconds * 1_000;
-  throw new InvalidArgumentError("Pass a number of seconds, such as 10.");
+  throw new InvalidArgumentError("Pass a number of seconds up to 86400, such as 10.");
 }
 
 type TextArgument = (value: string) => string;
@@ -88,6 +88,8 @@ export const secretArgument: TextArgument = notEmpty("the secret of the receiver
 export const tokenArgument: TextArgument = notEmpty("a long random token");
 /** An address to listen on. An empty one would mean every address of the machine. */
 export const hostArgument: TextArgument = notEmpty("an address such as 127.0.0.1");
+/** The directory of a server. */
+export const dataArgument: TextArgument = notEmpty("a directory");
 /** The write key of a source. */
 export const writeKeyArgument: TextArgument = notEmpty("the write key of the source");
 

@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import {
   bytesArgument,
   countArgument,
+  dataArgument,
   durationArgument,
   hostArgument,
   portArgument,
@@ -61,7 +62,9 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       new Option(
         "--data <dir>",
         "keep everything in this directory, so that it survives a restart (default: in memory)",
-      ).env("COUNTERSIGN_DATA"),
+      )
+        .env("COUNTERSIGN_DATA")
+        .argParser(dataArgument),
     )
     .addOption(storeOption("keep deliveries in this PostgreSQL database, which other processes may share"))
     .option("--no-deliver", "only accept; processes of countersign work on the same --store deliver")

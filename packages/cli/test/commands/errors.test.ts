@@ -153,7 +153,12 @@ describe("arguments", () => {
     [
       "a drain without a number",
       ["serve", "--to", TO, "--drain", "soon"],
-      "option '--drain <seconds>' argument 'soon' is invalid. Pass a number of seconds, such as 10. See countersign serve --help for the options and an example.",
+      "option '--drain <seconds>' argument 'soon' is invalid. Pass a number of seconds up to 86400, such as 10. See countersign serve --help for the options and an example.",
+    ],
+    [
+      "a drain of more than a day",
+      ["serve", "--to", TO, "--drain", "86401"],
+      "option '--drain <seconds>' argument '86401' is invalid. Pass a number of seconds up to 86400, such as 10. See countersign serve --help for the options and an example.",
     ],
   ])("%s", async (_title, args, message) => {
     await expectUsageError(args, message);
@@ -169,6 +174,12 @@ it.each([["listen"], ["serve", "--to", TO, "--token", "t"]])(
     await expectUsageError([...args, "--port", "0"], message, { env: { COUNTERSIGN_HOST: "" } });
   },
 );
+
+it("an empty COUNTERSIGN_DATA is refused as such, not as a directory that cannot be created", async () => {
+  const message =
+    /^countersign: option '--data <dir>' value '' from env 'COUNTERSIGN_DATA' is invalid\. It is empty\. Pass a directory, or leave the option out\./;
+  await expectUsageError(["serve", "--to", TO, "--port", "0"], message, { env: { COUNTERSIGN_DATA: "" } });
+});
 
 describe("what is given with an option that does not exist is not repeated", () => {
   it.each<[string, string[], string]>([
