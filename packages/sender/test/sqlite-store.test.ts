@@ -16,6 +16,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -381,6 +382,20 @@ describe("a store that is full", () => {
 });
 
 describe("a store that fails for a while", () => {
+  it("refuses calls while its file is not where it was, since they would be lost with it, and takes them once it is back", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+    renameSync(path, `${path}.moved`);
+    await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+      code: "ERR_STORE_OPEN",
+      message: expect.stringContaining(`The store ${path} was removed or moved while it is open.`),
+    });
+    expect(sender.storeState.state).toBe("down");
+    renameSync(`${path}.moved`, path);
+    await sender.track({ userId: "u1", event: "e" });
+    expect(sender.storeState.state).toBe("up");
+  });
+
   it("says which file it is, and a code, when what is due cannot be read; it is sent once that can be", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const clock = virtualClock();

@@ -1,6 +1,9 @@
 import { codeOf, messageOf } from "@countersign/protocol";
 import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 
+/** The code of our own error about a file that is no longer where it was opened. */
+export const REMOVED_CODE = "REMOVED";
+
 const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
   ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Free disk space, or raise maxBytes."],
   [
@@ -21,6 +24,11 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
     "SQLITE_IOERR",
     "ERR_STORE_FAILED",
     "could not be read or written. Check its disk: it may be failing, or limit how large a file may be.",
+  ],
+  [
+    REMOVED_CODE,
+    "ERR_STORE_OPEN",
+    "was removed or moved while it is open. Put it back, or start again with a new one: what is stored now would be lost.",
   ],
   ["SQLITE_BUSY", "ERR_STORE_LOCKED", "is locked by another program."],
 ];

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type Database from "libsql";
 import type { StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -5,7 +6,8 @@ import type { AcceptanceWriter } from "./acceptance-writer.ts";
 import type { DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import type { FileRoom } from "./file-room.ts";
 import type { Retention } from "./retention.ts";
-import { isConstraint, storeErrorOf } from "./sqlite-error.ts";
+import { MEMORY_PATH } from "./open-database.ts";
+import { isConstraint, REMOVED_CODE, storeErrorOf } from "./sqlite-error.ts";
 import type { Write } from "./write-queue.ts";
 
 /** The parts that transactions use. */
@@ -44,6 +46,9 @@ export class Transactions {
   /** Commits a group in one transaction, and tells each of its writes whether it was. */
   commit(group: readonly Write[], isFlushed: boolean): void {
     try {
+      const { path } = this.#parts;
+      // SQLite goes on in a file that was removed, and what it writes is lost when it is closed.
+      if (isFlushed && path !== MEMORY_PATH && !existsSync(path)) throw fileIsGone();
       this.#setFlushing(isFlushed);
       this.#begin.run([]);
     } catch (cause) {
@@ -120,4 +125,8 @@ export class Transactions {
     }
     for (const write of group) write.failed(error);
   }
+}
+
+function fileIsGone(): Error {
+  return Object.assign(new Error("there is no such file"), { code: REMOVED_CODE });
 }
