@@ -18,6 +18,7 @@ const CHECKED_BY: Readonly<Record<string, string>> = {
   http: "doc-fragments.test.ts sends it",
   html: "doc-fragments.test.ts loads it",
   ini: "this file reads the unit of systemd, and checks its command",
+  sql: "administration.test.ts of the PostgreSQL store runs it",
   nginx: "doc-fragments.test.ts reads its directives",
   dotenv: "doc-fragments.test.ts reads its variables",
   ...Object.fromEntries(

@@ -9,6 +9,8 @@ const WAITING_BYTES = 16 * 1024 * 1024;
 export class Lanes {
   readonly #parts: LaneParts;
   readonly #lanes = new Map<string, Lane>();
+  /** Those that were stopped, and still have deliveries in progress. */
+  readonly #leaving = new Set<Lane>();
   /** Those that have something to do once everything of this turn is committed. */
   readonly #stirred = new Set<Lane>();
 
@@ -22,16 +24,22 @@ export class Lanes {
     lane.pump();
     return {
       stop: async () => {
-        await lane.stop();
-        // Until then it knows what is being delivered.
         if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
+        this.#leaving.add(lane);
+        await lane.stop();
+        this.#leaving.delete(lane);
       },
     };
   }
 
-  /** The lane of a destination, while it is served, and until what it has handed over is settled. */
+  /** The lane of a destination, while it is served. */
   of(destination: string): Lane | undefined {
     return this.#lanes.get(destination);
+  }
+
+  /** Whether a delivery is being delivered, also by a lane that was stopped meanwhile. */
+  isClaimed(destination: string, seq: number): boolean {
+    return [this.of(destination), ...this.#leaving].some((lane) => lane?.isClaimed(seq) === true);
   }
 
   /** Everything of a turn is committed: has everything claimed that is due and has room. */

@@ -150,7 +150,7 @@ export class OpenStore {
     const run = (): void => {
       const waiting = this.#table.waiting(ids, laterThan);
       hastened = waiting
-        .filter(({ destination, seq }) => this.lanes.of(destination)?.isClaimed(seq) !== true)
+        .filter(({ destination, seq }) => !this.lanes.isClaimed(destination, seq))
         .map((row) => ({ destination: row.destination, at: this.#table.hasten(row, dueAt) }));
     };
     await this.#written(run, () => {
