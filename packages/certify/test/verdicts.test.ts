@@ -121,11 +121,11 @@ describe("GET", () => {
 });
 
 describe("the largest message", () => {
-  it("has the 32 KiB that the service sends at most, and no byte more", async () => {
+  it("has the 64 KiB of a call and the context of its batch, and no byte more", async () => {
     const sizes: number[] = [];
     const measuring: Mutation = { reply: ({ bytes }) => void sizes.push(bytes.length) };
     expect(await audit("accepts-largest-message", measuring)).toMatchObject({ outcome: "passed" });
-    expect(sizes).toEqual([32_768]);
+    expect(sizes).toEqual([65_536]);
   });
 });
 

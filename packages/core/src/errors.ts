@@ -49,7 +49,7 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_BODY_TOO_LARGE: {
     status: 413,
     message: "The body is larger than this receiver accepts.",
-    hint: "The service sends at most 32 KB a message. Raise maxBodyBytes if yours are larger.",
+    hint: "The service sends at most 64 KB a message. Raise maxBodyBytes if yours are larger.",
     // The receiver does not read the rest of the body. Closing the connection tells the sender to stop.
     headers: { connection: "close" },
   },

@@ -13,7 +13,7 @@ const DEPTH: Advice = {
   hint: "json",
 };
 
-/** Deeper than most parsers recurse, and still within the 32 KiB that a message may have. */
+/** Deeper than most parsers recurse, and still within the 64 KiB that a message may have. */
 const TOO_DEEP = 15_000;
 
 /** What any stranger can send. The receiver must still answer afterwards. */

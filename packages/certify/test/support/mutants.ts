@@ -68,8 +68,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     mutation: refuses(({ text }) => /(\{"a":){33}/.test(text), BAD_REQUEST),
   },
   "accepts-largest-message": {
-    what: "takes 31 KiB",
-    mutation: refuses(({ bytes }) => bytes.length > 31 * 1024, { status: 413 }),
+    what: "takes 63 KiB",
+    mutation: refuses(({ bytes }) => bytes.length > 63 * 1024, { status: 413 }),
   },
   "accepts-lone-surrogates": {
     what: "parses strings only into Unicode scalars",

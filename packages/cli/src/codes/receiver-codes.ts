@@ -23,7 +23,7 @@ export const RECEIVER_CODES: CodePages = {
   },
   ERR_BODY_TOO_LARGE: {
     cause:
-      "The body is larger than `maxBodyBytes`, 1 MiB by default. The service sends at most 32 KB a message.",
+      "The body is larger than `maxBodyBytes`, 1 MiB by default. The service sends at most 64 KB a message: a call of 32 KB, and the context of its batch.",
     fix: "Raise `maxBodyBytes` if your messages are larger. Otherwise another client sends them.",
     ...ts("verifyWebhook({ secret, maxBodyBytes: 4 * 1024 * 1024 });"),
   },

@@ -65,7 +65,7 @@ export interface ReceiverOptions<TRequest = unknown, Message extends ReceivedMes
   readonly unsigned?: boolean | undefined;
   /** Compare only the exact bytes with the signature. Default: false. */
   readonly strict?: boolean | undefined;
-  /** The largest body accepted, in bytes. The service sends at most 32 KB. Default: 1,048,576 (1 MiB). */
+  /** The largest body accepted, in bytes. The service sends at most 64 KB. Default: 1,048,576 (1 MiB). */
   readonly maxBodyBytes?: number | undefined;
   /** Accept messages of a type that is not one of the seven, as `UnknownMessage`. Default: false. */
   readonly allowUnknownTypes?: AllowUnknownTypes<Message> | undefined;

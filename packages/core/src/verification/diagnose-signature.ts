@@ -51,7 +51,7 @@ const DIAGNOSES: Readonly<Record<DiagnosisCode, string>> = {
 /** Why the signature of a body that arrived parsed may not match. It cannot be told from the bytes, as the others can. */
 export const PARSED_BEFORE: Diagnosis = { code: "parsed-before", message: PARSED_BEFORE_TEXT };
 
-/** A message is 32 KB at most (spec 8). Beyond twice that, explaining would cost a forger nothing and the receiver much. */
+/** A message is 64 KB at most: a call of 32 KB (spec 8), and the context of its batch. To explain more would cost a forger nothing. */
 export const MAX_DIAGNOSED_BYTES = 65_536;
 
 /**

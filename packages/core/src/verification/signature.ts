@@ -41,7 +41,7 @@ async function loadIsOneForm(): Promise<void> {
 const HEX_DIGEST = /^[0-9a-f]{40}$/i;
 
 /**
- * The largest body whose second form is tried, in bytes. A call is 32 KB at most (spec 8), so one that a proxy escaped or
+ * The largest body whose second form is tried, in bytes. A message is 64 KB at most, so one that a proxy escaped or
  * indented fits. Without a limit, 1 MiB of brackets and 40 arbitrary digits would cost a forger nothing and the receiver
  * a tenth of a second.
  */
