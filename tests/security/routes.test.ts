@@ -75,10 +75,13 @@ function outgoing({ method, takesBody }: Route, headers: Readonly<Record<string,
 
 /** What a request could have changed. */
 async function stateOf(server: CountersignServer): Promise<string> {
+  const { minutes, ...stats } = await server.sender.stats();
   return JSON.stringify([
     server.sender.settings,
     await server.sender.deliveries(),
-    await server.sender.stats(),
+    stats,
+    // Another minute may have begun meanwhile.
+    minutes.map(({ at: _, ...counts }) => counts),
   ]);
 }
 
