@@ -16,6 +16,9 @@ const PATIENT = {
   setupFiles: [fileURLToPath(new URL("tests/support/patient-waits.ts", import.meta.url))],
 };
 
+/** A failure tells the whole of what differs: of a run on another machine, nothing else is seen. */
+const WHOLE = { chaiConfig: { truncateThreshold: 0 } };
+
 /**
  * The tests of a package: those in its `test` folder.
  *
@@ -23,5 +26,5 @@ const PATIENT = {
  * @param more - Settings of its own.
  */
 export function testsOf(name: string, more: UserWorkspaceConfig["test"] = {}): UserWorkspaceConfig {
-  return defineProject({ test: { ...PATIENT, name, include: ["test/**/*.test.ts"], ...more } });
+  return defineProject({ test: { ...PATIENT, ...WHOLE, name, include: ["test/**/*.test.ts"], ...more } });
 }

@@ -4,7 +4,14 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 
-const firstLine = (text) => text.split("\n", 1)[0];
+// A value that differs can be as long as a page.
+const firstLine = (text) => text.split("\n", 1)[0].slice(0, 2_000);
+
+/** What a test said first. Vitest names no reason in its report where time ran out. */
+function reasonOf({ failureMessages, duration = 0 }) {
+  const reason = firstLine(failureMessages?.[0] ?? "no reason given");
+  return reason === "Error: STACK_TRACE_ERROR" ? `timed out after ${Math.round(duration)} ms` : reason;
+}
 
 const [file] = process.argv.slice(2);
 try {
@@ -18,10 +25,8 @@ try {
     ({ status, assertionResults }) =>
       status === "failed" && !assertionResults.some((test) => test.status === "failed"),
   );
-  for (const { file: path, fullName, status, failureMessages } of failed) {
-    const reason = firstLine(failureMessages?.[0] ?? "no reason given");
-    console.log(`${status}: ${relative(".", path)}: ${fullName}: ${reason}`);
-  }
+  for (const test of failed)
+    console.log(`${test.status}: ${relative(".", test.file)}: ${test.fullName}: ${reasonOf(test)}`);
   for (const { name, message } of brokenFiles)
     console.log(`failed to run: ${relative(".", name)}: ${firstLine(message)}`);
   console.log(`${passed.length} passed, ${failed.length + brokenFiles.length} failed`);

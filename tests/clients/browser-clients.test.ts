@@ -1,29 +1,15 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createServer, type CountersignServer } from "@countersign/server";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { missing, startBrowser, why } from "../support/browser.ts";
 import { CALLS, type ClientCall } from "./support/calls.ts";
 import { expectAllToArrive } from "./support/compare.ts";
 import { SECRET, startReceiver, type Receiver } from "./support/receiver.ts";
 import { close, listen, openWire, type Wire } from "./support/wire.ts";
-
-/** Debian's package `chromium`. Without it these tests are skipped, and the title of the suite says why. */
-const CHROMIUM = "/usr/bin/chromium";
-const missing = !existsSync(CHROMIUM);
-
-/** No request of its own, so that all that the page's network shows is the client's. */
-const FLAGS = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 const require = createRequire(import.meta.url);
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -33,7 +19,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
 
 let browser: Browser;
 beforeAll(async () => {
-  if (!missing) browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  if (!missing) browser = await startBrowser();
 });
 afterAll(() => browser?.close());
 
@@ -82,7 +68,7 @@ async function expectArrival({ wire, receiver, server }: Stage, calls: readonly 
   expectAllToArrive(calls, wire.messages, receiver.messages);
 }
 
-describe.skipIf(missing)(`in ${CHROMIUM}${missing ? " (skipped: not installed)" : ""}`, () => {
+describe.skipIf(missing)(`in a browser${why}`, () => {
   it("@segment/analytics-next: 14 calls arrive with nothing set but cdnURL, a 503 and a 429 in between", async () => {
     const stage = await openPage("/segment.js");
     stage.wire.answers.push({ status: 503 }, { status: 429, headers: { "retry-after": "1" } });

@@ -26,10 +26,15 @@ type Phases = Readonly<
 
 /** A report of Vitest with tests of these states. */
 function report(...states: readonly string[]): string {
+  return reportOf("it broke", states);
+}
+
+function reportOf(message: string, states: readonly string[]): string {
   const assertionResults = states.map((status, index) => ({
     status,
     fullName: `test ${index}`,
-    failureMessages: status === "failed" ? ["it broke\n  at line 1"] : [],
+    duration: 29_999.6,
+    failureMessages: status === "failed" ? [`${message}\n  at line 1`] : [],
   }));
   const file = {
     name: "a.test.ts",
@@ -125,6 +130,13 @@ describe.skipIf(isElsewhere || !hasBash)(
         { test: `${report("passed", "failed")}; exit 1` },
         "15 passed, 1 failed",
         /^failed: a\.test\.ts: test 1: it broke$/,
+      ],
+      [
+        "a test that ran out of time",
+        // What Vitest reports then.
+        { test: `${reportOf("Error: STACK_TRACE_ERROR", ["passed", "failed"])}; exit 1` },
+        "15 passed, 1 failed",
+        /^failed: a\.test\.ts: test 1: timed out after 30000 ms$/,
       ],
       [
         "a test that is skipped",

@@ -5,14 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { missing, startBrowser, why } from "../support/browser.ts";
 import { buildSite } from "./build-site.ts";
 import { serveFolder, type FileServer } from "./serve-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const CHROMIUM = "/usr/bin/chromium";
-const missing = !existsSync(CHROMIUM);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Pages of each kind: the front page, the chooser, a guide with tables, a README, an API page, a code, the bench. */
@@ -60,7 +59,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "countersign-site-"));
   await buildSite(folder);
   site = await serveFolder(folder);
-  if (!missing) browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  if (!missing) browser = await startBrowser();
 }, 900_000);
 
 afterAll(async () => {
@@ -69,10 +68,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Opens a page, and waits until its scripts run: a busy machine has loaded them long before. */
 async function open(path: string, colorScheme: "light" | "dark" = "light"): Promise<Page> {
   const page = await browser!.newPage({ colorScheme, viewport: { width: 1280, height: 900 } });
   onTestFinished(() => page.close());
+  page.setDefaultTimeout(120_000);
   await page.goto(site.url + path, { waitUntil: "networkidle" });
+  // The theme names its switch as the last thing that it does at the start.
+  await page.locator('.VPSwitchAppearance[title^="Switch"]').first().waitFor({ state: "attached" });
   return page;
 }
 
@@ -138,91 +141,87 @@ describe("the built site", () => {
 });
 
 // A browser is slow on a busy machine: nothing here is about time.
-describe.skipIf(missing)(
-  `in a browser${missing ? " (skipped: chromium is not installed)" : ""}`,
-  { timeout: 300_000 },
-  () => {
-    it("makes no request to another host, and loads less than 300 kB, on a page of each kind", async () => {
-      for (const path of PAGES) {
-        const page = await browser!.newPage();
-        const foreign: string[] = [];
-        page.on("request", (request) => {
-          if (!request.url().startsWith(site.url) && !request.url().startsWith("data:"))
-            foreign.push(request.url());
-        });
-        const before = site.sentBytes();
-        await page.goto(site.url + path, { waitUntil: "networkidle" });
-        expect(foreign).toEqual([]);
-        expect({ path, isLight: site.sentBytes() - before < 300_000 }).toEqual({ path, isLight: true });
-        await page.close();
-      }
-    });
-
-    it.each(["light", "dark"] as const)("has no accessibility violation, %s", async (scheme) => {
-      for (const path of PAGES) {
-        const page = await open(path, scheme);
-        await page.evaluate(AXE);
-        const violations = await page.evaluate(async () => {
-          const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-          return (await axe.run()).violations.map(
-            ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`,
-          );
-        });
-        expect({ path, violations }).toEqual({ path, violations: [] });
-      }
-    });
-
-    it("follows the choice of a framework and of a package manager on every page", async () => {
-      const page = await open("/start/");
-      await page.getByRole("radio", { name: "Fastify" }).check();
-      await page.getByRole("radio", { name: "pnpm" }).check();
-      expect(await page.getByText("app.register(async (scope)").isVisible()).toBe(true);
-      expect(await page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
-      await page.goto(`${site.url}/packages/redis/`, { waitUntil: "networkidle" });
-      expect(
-        await page
-          .getByText(/^pnpm add @countersign\/redis/)
-          .first()
-          .isVisible(),
-      ).toBe(true);
-    });
-
-    it("takes a signature apart without sending anything", async () => {
-      const page = await open("/signature-bench");
-      const sent: string[] = [];
+describe.skipIf(missing)(`in a browser${why}`, { timeout: 300_000 }, () => {
+  it("makes no request to another host, and loads less than 300 kB, on a page of each kind", async () => {
+    for (const path of PAGES) {
+      const page = await browser!.newPage();
+      const foreign: string[] = [];
       page.on("request", (request) => {
-        // The theme loads the scripts of pages that are linked; nothing else may leave.
-        if (!/^GET \/assets\/[^?]+$/.test(`${request.method()} ${request.url().slice(site.url.length)}`))
-          sent.push(request.url());
+        if (!request.url().startsWith(site.url) && !request.url().startsWith("data:"))
+          foreign.push(request.url());
       });
-      await expectFindings(page, "Verified: a track message.");
-      await page.getByLabel("Shared secret").fill('"dev"');
-      await expectFindings(page, "quotation marks");
-      await page.getByLabel("Shared secret").fill("dev");
-      await page.getByLabel("X-Signature").fill("0".repeat(40));
-      await expectFindings(page, "ERR_SIGNATURE_MISMATCH");
-      expect(sent).toEqual([]);
-    });
+      const before = site.sentBytes();
+      await page.goto(site.url + path, { waitUntil: "networkidle" });
+      expect(foreign).toEqual([]);
+      expect({ path, isLight: site.sentBytes() - before < 300_000 }).toEqual({ path, isLight: true });
+      await page.close();
+    }
+  });
 
-    it("answers a newcomer's questions in the first three results", async () => {
-      const page = await open("/start/");
-      await page.locator(".DocSearch-Button").click();
-      const results = page.locator(".VPLocalSearchBox .result");
-      const firstPages = async (): Promise<readonly string[]> => {
-        const links = await results.evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
-        return [...new Set(links.map((link) => link.split("#")[0] ?? ""))].slice(0, 3);
-      };
-      const misses: string[] = [];
-      for (const [question, expected] of QUESTIONS) {
-        await page.locator(".search-input").fill(question);
-        await vi
-          .waitFor(async () => expect(await firstPages()).toContain(expected), { timeout: 10_000 })
-          .catch(async () => misses.push(`${question}: ${(await firstPages()).join(", ")}`));
-      }
-      expect(misses).toEqual([]);
+  it.each(["light", "dark"] as const)("has no accessibility violation, %s", async (scheme) => {
+    for (const path of PAGES) {
+      const page = await open(path, scheme);
+      await page.evaluate(AXE);
+      const violations = await page.evaluate(async () => {
+        const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+        return (await axe.run()).violations.map(
+          ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join("\n")}`,
+        );
+      });
+      expect({ path, violations }).toEqual({ path, violations: [] });
+    }
+  });
+
+  it("follows the choice of a framework and of a package manager on every page", async () => {
+    const page = await open("/start/");
+    await page.getByRole("radio", { name: "Fastify" }).check();
+    await page.getByRole("radio", { name: "pnpm" }).check();
+    expect(await page.getByText("app.register(async (scope)").isVisible()).toBe(true);
+    expect(await page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
+    await page.goto(`${site.url}/packages/redis/`, { waitUntil: "networkidle" });
+    expect(
+      await page
+        .getByText(/^pnpm add @countersign\/redis/)
+        .first()
+        .isVisible(),
+    ).toBe(true);
+  });
+
+  it("takes a signature apart without sending anything", async () => {
+    const page = await open("/signature-bench");
+    const sent: string[] = [];
+    page.on("request", (request) => {
+      // The theme loads the scripts of pages that are linked; nothing else may leave.
+      if (!/^GET \/assets\/[^?]+$/.test(`${request.method()} ${request.url().slice(site.url.length)}`))
+        sent.push(request.url());
     });
-  },
-);
+    await expectFindings(page, "Verified: a track message.");
+    await page.getByLabel("Shared secret").fill('"dev"');
+    await expectFindings(page, "quotation marks");
+    await page.getByLabel("Shared secret").fill("dev");
+    await page.getByLabel("X-Signature").fill("0".repeat(40));
+    await expectFindings(page, "ERR_SIGNATURE_MISMATCH");
+    expect(sent).toEqual([]);
+  });
+
+  it("answers a newcomer's questions in the first three results", async () => {
+    const page = await open("/start/");
+    await page.locator(".DocSearch-Button").click();
+    const results = page.locator(".VPLocalSearchBox .result");
+    const firstPages = async (): Promise<readonly string[]> => {
+      const links = await results.evaluateAll((all) => all.map((one) => one.getAttribute("href") ?? ""));
+      return [...new Set(links.map((link) => link.split("#")[0] ?? ""))].slice(0, 3);
+    };
+    const misses: string[] = [];
+    for (const [question, expected] of QUESTIONS) {
+      await page.locator(".search-input").fill(question);
+      await vi
+        .waitFor(async () => expect(await firstPages()).toContain(expected), { timeout: 10_000 })
+        .catch(async () => misses.push(`${question}: ${(await firstPages()).join(", ")}`));
+    }
+    expect(misses).toEqual([]);
+  });
+});
 
 /** The names that the record of a package's surface has. */
 function namesOf(name: string): readonly string[] {

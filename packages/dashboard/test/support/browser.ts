@@ -1,34 +1,10 @@
-import { accessSync, constants, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { delimiter, join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { missing, startBrowser } from "../../../../tests/support/browser.ts";
 
-/** Where a Chromium is on this machine; undefined where there is none. */
-export const chromiumPath: string | undefined = ["chromium", "chromium-browser", "google-chrome"]
-  .flatMap((name) => (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name)))
-  .find(isExecutable);
-
-/** No request of the browser's own. */
-export const FLAGS: readonly string[] = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-  "--js-flags=--expose-gc",
-];
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+export { browserPath, FLAGS, missing, why } from "../../../../tests/support/browser.ts";
 
 /** How a page is opened. */
 export interface View {
@@ -58,16 +34,10 @@ function theBrowser(): Browser {
   return browser;
 }
 
-/** Whether there is no browser: then the tests of the page are skipped. */
-export const missing: boolean = chromiumPath === undefined;
-/** What the titles of skipped suites say. */
-export const why: string = missing ? " (skipped: no chromium is installed)" : "";
-
 /** Starts one browser for all tests of a file. Anything on the console, and every violation of the policy, fails the test. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    if (chromiumPath !== undefined)
-      browser = await chromium.launch({ executablePath: chromiumPath, args: [...FLAGS] });
+    if (!missing) browser = await startBrowser();
   });
   afterAll(() => browser?.close());
   afterEach(async () => {

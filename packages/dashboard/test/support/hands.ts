@@ -22,11 +22,18 @@ export interface Hand {
 export const DEVICES = ["mouse", "keyboard"] as const;
 export type Device = (typeof DEVICES)[number];
 
-/** Counts what the person does with each device. What a browser makes of Enter is a click, but no press of a mouse's button. */
+/**
+ * Counts what the person does with each device. What a browser makes of Enter is a click, but no press of a mouse's button. After
+ * a change of the layout a browser tells of a move that went nowhere, so that what is under the pointer knows it.
+ */
 const COUNT_EVENTS = `
   globalThis.used = { mouse: 0, keyboard: 0 };
-  for (const name of ["pointerdown", "pointermove", "mousedown", "mousemove", "wheel", "touchstart"])
+  for (const name of ["pointerdown", "mousedown", "wheel", "touchstart"])
     addEventListener(name, () => (used.mouse += 1), true);
+  let place = "0 0";
+  addEventListener("pointermove", ({ screenX, screenY }) => {
+    if (place !== (place = screenX + " " + screenY)) used.mouse += 1;
+  }, true);
   addEventListener("keydown", () => (used.keyboard += 1), true);
 `;
 

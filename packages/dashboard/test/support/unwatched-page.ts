@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { chromium, type Page } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { chromiumPath, FLAGS } from "./browser.ts";
+import { browserPath, FLAGS } from "./browser.ts";
 
 /** A page that no test watches. */
 export interface UnwatchedPage {
@@ -30,7 +30,7 @@ export async function openUnwatched(url: string): Promise<UnwatchedPage> {
     `--user-data-dir=${folder}`,
     "about:blank",
   ];
-  const child = spawn(chromiumPath ?? "", args, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(browserPath ?? "", args, { stdio: ["ignore", "ignore", "pipe"] });
   const ended = once(child, "exit");
   const close = async (): Promise<void> => {
     child.kill("SIGKILL");
