@@ -1,3 +1,4 @@
+import type { PostgresClient } from "@countersign/postgres";
 import pg from "pg";
 import { onTestFinished, afterAll, describe, expect, it } from "vitest";
 import { Connections } from "../src/database/connections.ts";
@@ -15,11 +16,9 @@ describe.skipIf(server === undefined)(
   () => {
     afterAll(() => server?.stop());
 
-    /** One that listens by way of a proxy, and what it was told. */
-    async function listening() {
-      const proxy = await startProxy(Number(new URL(url).port));
+    /** One that can listen, and what it is told. */
+    function bulletinOn(connections: Connections) {
       const names = namesOf(newSchema());
-      const connections = new Connections({ url: proxy.url(url) });
       const heard: News[] = [];
       const counts = { missed: 0 };
       const bulletin = new Bulletin(
@@ -42,11 +41,19 @@ describe.skipIf(server === undefined)(
         bulletin.close();
         return connections.close();
       });
+      return { names, bulletin, heard, counts };
+    }
+
+    /** One that listens by way of a proxy, and what it is told. */
+    async function listening() {
+      const proxy = await startProxy(Number(new URL(url).port));
+      const made = bulletinOn(new Connections({ url: proxy.url(url) }));
+      const { names, bulletin } = made;
       await bulletin.listen();
       await until("its own notice arrives", () => bulletin.hears);
       const notify = (payload: string): Promise<unknown> =>
         ask(url, `SELECT pg_notify('${names.channel}', '${payload}')`);
-      return { proxy, names, bulletin, heard, counts, notify };
+      return { proxy, notify, ...made };
     }
 
     it("end no process when anybody sends what is no notice", async () => {
@@ -99,6 +106,37 @@ describe.skipIf(server === undefined)(
       bulletin.tell({ ended: ["once"] });
       await until("another process hears of it", () => heard.some((one) => one.includes("once")));
       expect(cut()).toBe(1);
+    });
+
+    it("stay heard when a command of an earlier connection fails late: it ends only its own", async () => {
+      const pool = new pg.Pool({ connectionString: url });
+      pool.on("error", () => {});
+      let failFirst: ((error: Error) => void) | undefined;
+      const connect = async (): Promise<PostgresClient> => {
+        const client: PostgresClient = await pool.connect();
+        const send = client.query.bind(client);
+        const query: PostgresClient["query"] = (config) => {
+          if (failFirst !== undefined || !config.text.includes("pg_notify")) return send(config);
+          return new Promise((_, reject) => {
+            failFirst = reject;
+            happened();
+          });
+        };
+        return Object.assign(client, { query });
+      };
+      onTestFinished(() => pool.end());
+      const { names, bulletin, counts } = bulletinOn(new Connections({ pool: { connect } }));
+      const first = bulletin.listen();
+      await until("its own notice is on its way", () => failFirst !== undefined);
+      await ask(
+        url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%${names.channel}%'`,
+      );
+      await until("another connection listens", () => counts.missed === 2);
+      failFirst?.(Object.assign(new Error("out of memory"), { severity: "ERROR", code: "53200" }));
+      await first;
+      await until("its own notice arrives", () => bulletin.hears);
+      expect(counts.missed).toBe(2);
     });
 
     it("are heard again when their connection is open and dead", async () => {

@@ -85,24 +85,26 @@ export class Bulletin {
   async listen(): Promise<void> {
     if (this.#isClosed) return;
     const { connections, names, missed } = this.#options;
+    // A failure ends its own connection: it may come when another one has taken its place.
+    let client: PostgresClient | undefined;
     try {
-      const client = await connections.dedicated();
+      const made = await connections.dedicated();
       // What was closed meanwhile has not released it.
       if (this.#isClosed) {
-        client.release(true);
+        made.release(true);
         return;
       }
-      const again = (): void => this.#broke(client);
-      client.on("error", again);
-      client.on("end", again);
-      client.on("notification", ({ payload = "" }) => this.#read(payload));
-      this.#client = client;
-      await answered(client.query({ text: `LISTEN ${pg.escapeIdentifier(names.channel)}` }));
-      if (this.#isClosed) return;
+      const again = (): void => this.#broke(made);
+      made.on("error", again);
+      made.on("end", again);
+      made.on("notification", ({ payload = "" }) => this.#read(payload));
+      client = this.#client = made;
+      await answered(made.query({ text: `LISTEN ${pg.escapeIdentifier(names.channel)}` }));
+      if (this.#client !== made) return;
       missed();
       await this.#sendProbe();
     } catch {
-      this.#broke(this.#client);
+      this.#broke(client);
     }
   }
 
