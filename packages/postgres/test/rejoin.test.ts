@@ -1,12 +1,10 @@
-import { postgresStore } from "@countersign/postgres";
-import { systemClock } from "@countersign/protocol";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { acceptanceOf } from "../../sender/test/support/acceptances.ts";
 import { namesOf } from "../dist/schema/names.js";
 import { releaseOrphansSql, removeSql } from "../dist/workers/worker-statements.js";
 import { delivering } from "./support/delivering.ts";
-import { startProxy } from "./support/proxy.ts";
-import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { openBehindProxy } from "./support/open-behind-proxy.ts";
+import { ask, connectTo, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
 
 const server = await startPostgres();
@@ -19,11 +17,7 @@ describe.skipIf(server === undefined)(
 
     /** A store behind a proxy that delivers to two sources at once, and what it has delivered. */
     async function openStore() {
-      const proxy = await startProxy(Number(new URL(url).port));
-      const schema = newSchema();
-      const store = postgresStore({ url: proxy.url(url), schema });
-      await store.open(quietContext(systemClock()));
-      onTestFinished(() => store.close());
+      const { store, schema, accept: acceptFor, ...rest } = await openBehindProxy(url);
       const { handler: delivers, ended } = delivering();
       const attempted: string[] = [];
       const handler: typeof delivers = {
@@ -33,8 +27,7 @@ describe.skipIf(server === undefined)(
           return delivers.deliver(due, signal);
         },
       };
-      const accept = (id: string, source: string) =>
-        store.accept(acceptanceOf([{ id, destination: `${source}/crm`, acceptedAt: Date.now() }]));
+      const accept = (id: string, source: string) => acceptFor(id, `${source}/crm`);
       for (const source of ["shop", "news"]) store.consume(`${source}/crm`, 10, handler);
       // Once a lane has claimed and found nothing more, what is stored is claimed as it is stored.
       for (const time of [1, 2, 3]) {
@@ -43,7 +36,7 @@ describe.skipIf(server === undefined)(
       }
       const workers = async (): Promise<readonly string[]> =>
         (await ask<{ id: string }>(url, `SELECT id FROM ${schema}.worker`)).map(({ id }) => id);
-      return { store, proxy, schema, accept, ended, attempted, workers };
+      return { ...rest, store, schema, accept, ended, attempted, workers };
     }
 
     it("is none whose answer was lost: it keeps what is under way in a lane that it no longer serves, so that nobody repeats it", async () => {
