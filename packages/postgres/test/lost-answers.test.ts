@@ -1,42 +1,43 @@
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { delivering } from "./support/delivering.ts";
-import { startProxy } from "./support/proxy.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { openBehindProxy } from "./support/open-behind-proxy.ts";
+import { ask, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
 
+afterAll(() => server?.stop());
+
+/** The time stands still: nothing is asked because it is time to ask. */
+function freezeTime(laterMs: number): void {
+  vi.spyOn(performance, "now").mockReturnValue(performance.now() + laterMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+}
+
 describe.skipIf(server === undefined)(
   `a worker whose heartbeat breaks off (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
   () => {
-    afterAll(() => server?.stop());
-
     /** A store behind a proxy that delivers, and what it has delivered. */
     async function openStore() {
-      const proxy = await startProxy(Number(new URL(url).port));
-      const schema = newSchema();
-      const store = postgresStore({ url: proxy.url(url), schema });
-      await store.open(quietContext(systemClock()));
-      onTestFinished(() => store.close());
+      const { store, accept: acceptFor, ...rest } = await openBehindProxy(url);
       const { handler, ended } = delivering();
       store.consume("shop/main", 10, handler);
-      const accept = (id: string) =>
-        store.accept(acceptanceOf([{ id, destination: "shop/main", acceptedAt: Date.now() }]));
+      const accept = (id: string) => acceptFor(id, "shop/main");
       await accept("first");
       await until("it delivers", () => ended.has("first"));
-      return { store, proxy, schema, accept, ended };
+      return { ...rest, store, accept, ended };
     }
 
     it("asks again what is due, with the next heartbeat: else it would be asked much later", async () => {
       const { proxy } = await openStore();
       const cut = proxy.cutBeforeAnswer(["SELECT w.destination, d.due_at"], 2);
       // It asks, since it is time, and time stands still then.
-      vi.spyOn(performance, "now").mockReturnValue(performance.now() + 60_000);
-      onTestFinished(() => void vi.restoreAllMocks());
+      freezeTime(60_000);
       await until("it has asked again", () => cut() > 1);
       expect(cut()).toBe(2);
     });
@@ -74,6 +75,120 @@ describe.skipIf(server === undefined)(
         (await ask(url, `SELECT id FROM ${schema}.delivery WHERE worker IS NULL`)).length > 0;
       await until("it is free", isFree);
       expect(cut()).toBe(1);
+    });
+  },
+);
+
+const DAY_MS = 86_400_000;
+
+/** Each command that makes a delivery due: a text of the command whose answer is lost, and the deliveries that it makes due. */
+const MAKING_DUE: readonly (readonly [
+  what: string,
+  command: {
+    readonly text: string;
+    readonly due: string;
+    readonly make: (store: DeliveryStore) => Promise<unknown>;
+  },
+])[] = [
+  [
+    "of a call",
+    {
+      text: "of a call",
+      due: "of a call",
+      make: (store) =>
+        store.accept(acceptanceOf([{ id: "of a call", destination: "shop/main", acceptedAt: Date.now() }])),
+    },
+  ],
+  [
+    "of a call with traits",
+    {
+      text: "COMMIT",
+      due: "of a trait",
+      make: (store) =>
+        store.accept({
+          ...acceptanceOf([{ id: "of a trait", destination: "shop/main", acceptedAt: Date.now() }]),
+          traits: {
+            source: "shop",
+            trait: "vip",
+            owner: { kind: "audience", name: "VIP" },
+            version: "0",
+            values: new Map([["shop/main", new Map([["u1", "true"]])]]),
+          },
+        }),
+    },
+  ],
+  [
+    "that repeats another",
+    {
+      text: "copy",
+      due: "copy",
+      make: (store) => store.repeat("late", { id: "copy", acceptedAt: Date.now() }),
+    },
+  ],
+  [
+    "that is hastened",
+    {
+      text: "SET due_at",
+      due: "late",
+      make: (store) => store.hasten("late", "shop"),
+    },
+  ],
+  [
+    "that is hastened with others",
+    {
+      text: "SET due_at",
+      due: "late",
+      make: (store) => store.hastenAll([{ id: "late", source: "shop" }], Date.now()),
+    },
+  ],
+];
+
+describe.skipIf(server === undefined)(
+  `a delivery whose command took effect and got no answer (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
+  () => {
+    /** Delivers at once, but the first attempt at `late` fails: it is tried again a day later. */
+    function serve(store: DeliveryStore): ReadonlySet<string> {
+      const { handler, ended } = delivering();
+      let isFirst = true;
+      store.consume("shop/main", 10, {
+        ...handler,
+        async deliver(due, signal) {
+          if (due.delivery.id !== "late" || !isFirst) return handler.deliver(due, signal);
+          isFirst = false;
+          return { state: "pending", dueAt: Date.now() + DAY_MS, rounds: 1, progress: {}, attempts: [] };
+        },
+      });
+      return ended;
+    }
+
+    it.each(MAKING_DUE)("%s is looked for by all processes with the next heartbeat", async (_, one) => {
+      const { store, proxy, schema, accept } = await openBehindProxy(url);
+      const worker = postgresStore({ url, schema });
+      await worker.open(quietContext(systemClock()));
+      onTestFinished(() => worker.close());
+      const ended = serve(worker);
+      const others = async (): Promise<number> => (await ask(url, `SELECT id FROM ${schema}.worker`)).length;
+      await until("both are there", async () => (await others()) === 2);
+      await accept("late", "shop/main");
+      const waiting = `SELECT id FROM ${schema}.delivery WHERE worker IS NULL AND rounds = 1`;
+      await until("one waits", async () => (await ask(url, waiting)).length === 1);
+      const cut = proxy.cutBeforeAnswer([one.text], 1);
+      await expect(one.make(store)).rejects.toThrow("not known");
+      expect(cut()).toBe(1);
+      freezeTime(1_000);
+      await until("it is delivered", () => ended.has(one.due));
+    });
+
+    it("is looked for by the process itself with its next heartbeat", async () => {
+      const { store, proxy, schema, accept } = await openBehindProxy(url);
+      const ended = serve(store);
+      await accept("late", "shop/main");
+      const waiting = `SELECT id FROM ${schema}.delivery WHERE worker IS NULL AND rounds = 1`;
+      await until("one waits", async () => (await ask(url, waiting)).length === 1);
+      proxy.cutBeforeAnswer(["copy"], 1);
+      await expect(store.repeat("late", { id: "copy", acceptedAt: Date.now() })).rejects.toThrow("not known");
+      freezeTime(1_000);
+      await until("it is delivered", () => ended.has("copy"));
     });
   },
 );

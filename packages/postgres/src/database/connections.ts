@@ -5,6 +5,7 @@ import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
 import {
   breaksConnection,
+  isUnknown,
   NoAnswerError,
   NotInTimeError,
   NotReachedError,
@@ -12,7 +13,7 @@ import {
 } from "./postgres-error.ts";
 import { type PostgresClient, type PostgresPool, type PostgresQuery, takeFrom } from "./postgres-pool.ts";
 import { ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
-import { ANSWER_MS, answered, within } from "./within.ts";
+import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
 export type Purpose = "work" | "read" | "control";
@@ -55,6 +56,7 @@ export class Connections {
   #isSet: boolean;
   /** Behind a pooler that gives each transaction another connection, nothing stays prepared. */
   #keepsPrepared = true;
+  #lostUntil = Number.NEGATIVE_INFINITY;
 
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
@@ -74,6 +76,13 @@ export class Connections {
       read: new Gate(AT_ONCE.read),
       control: new Gate(AT_ONCE.control),
     };
+  }
+
+  /**
+   * Until when a work command may take effect whose answer was lost, by `performance.now()`. Nobody has heard of what it stores.
+   */
+  get lostUntil(): number {
+    return this.#lostUntil;
   }
 
   /**
@@ -172,6 +181,7 @@ export class Connections {
         return result;
       } catch (error) {
         if (error instanceof NoAnswerError) drop(client);
+        if (purpose === "work" && isUnknown(error)) this.#lostUntil = performance.now() + ENDS_WITHIN_MS;
         client.release(breaksConnection(error));
         throw error;
       }

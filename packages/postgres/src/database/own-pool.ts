@@ -1,5 +1,5 @@
 import pg from "pg";
-import { ANSWER_MS } from "./within.ts";
+import { ANSWER_MS, ENDS_WITHIN_MS } from "./within.ts";
 
 /** What a connection is set to. */
 type Settings = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ type Settings = Readonly<Record<string, string>>;
  */
 export const READ_SETTINGS: Settings = {
   jit: "off",
-  statement_timeout: String(ANSWER_MS + 500),
+  statement_timeout: String(ANSWER_MS + ENDS_WITHIN_MS),
   default_transaction_isolation: "read committed",
   array_nulls: "on",
   search_path: "pg_catalog",

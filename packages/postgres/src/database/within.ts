@@ -6,6 +6,9 @@ import { NoAnswerError } from "./postgres-error.ts";
  */
 export const ANSWER_MS = 5_000;
 
+/** So soon afterwards it has ended on the server, too, in milliseconds. */
+export const ENDS_WITHIN_MS = 500;
+
 /**
  * What a promise resolves to, if it does so in time.
  *

@@ -296,8 +296,12 @@ export class OpenStore {
     if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);
     void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late));
     const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
-    if (performance.now() - this.#peekedAt < every) return;
-    this.#peekedAt = performance.now();
+    const [now, { lostUntil }] = [performance.now(), this.connections];
+    // Nobody has heard of what a command stored whose answer was lost.
+    const isLost = this.#peekedAt < lostUntil && lostUntil <= now;
+    if (isLost) this.bulletin.tell({ missed: true });
+    if (!isLost && now - this.#peekedAt < every) return;
+    this.#peekedAt = now;
     void this.bulletin.check();
     this.dispatcher.peek().catch((error: unknown) => {
       // The next heartbeat asks again.

@@ -18,7 +18,7 @@ export interface News {
   readonly list?: true | undefined;
   /** Version of the settings. */
   readonly settings?: number | undefined;
-  /** There was more than fits. */
+  /** Something happened that no notice tells. */
   readonly missed?: true | undefined;
 }
 
@@ -57,6 +57,7 @@ export class Bulletin {
   #ended: string[] = [];
   #events: RemoteEvent[] = [];
   #list = false;
+  #missed = false;
   #settings: number | undefined;
   #sending = false;
   #client: PostgresClient | undefined;
@@ -119,7 +120,7 @@ export class Bulletin {
   }
 
   tell(news: News): void {
-    const { stirred = [], ended = [], events = [], list, settings } = news;
+    const { stirred = [], ended = [], events = [], list, missed, settings } = news;
     if (this.#isClosed || !this.#options.hasOthers()) {
       if (list === undefined && settings === undefined) return;
     }
@@ -127,6 +128,7 @@ export class Bulletin {
     this.#ended.push(...ended);
     this.#events.push(...events);
     this.#list ||= list === true;
+    this.#missed ||= missed === true;
     this.#settings = settings ?? this.#settings;
     if (!this.#sending) void this.#send();
   }
@@ -156,6 +158,7 @@ export class Bulletin {
       this.#ended.length > 0 ||
       this.#events.length > 0 ||
       this.#list ||
+      this.#missed ||
       this.#settings !== undefined
     );
   }
@@ -170,11 +173,12 @@ export class Bulletin {
       ...(ended.length > 0 && { ended }),
       ...(this.#list && { list: true as const }),
       ...(this.#settings !== undefined && { settings: this.#settings }),
-      ...(isTooMuch && { missed: true as const }),
+      ...((isTooMuch || this.#missed) && { missed: true as const }),
     };
     const events = this.#eventsThatFit(MAX_BYTES - Buffer.byteLength(JSON.stringify(notice)) - 20);
     this.#stirred = new Map();
     this.#list = false;
+    this.#missed = false;
     this.#settings = undefined;
     return events.length > 0 ? { ...notice, events } : notice;
   }
