@@ -6,6 +6,7 @@ import { acceptanceOf, quietContext } from "../../sender/test/support/acceptance
 import { Connections } from "../src/database/connections.ts";
 import { READ_SETTINGS, SETTINGS } from "../src/database/own-pool.ts";
 import { delivering } from "./support/delivering.ts";
+import { startProxy } from "./support/proxy.ts";
 import { NO_PGBOUNCER, startPgbouncer } from "./support/start-pgbouncer.ts";
 import { ask, isFrom, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
@@ -66,6 +67,34 @@ describe.skipIf(pooler === undefined)(
       const [unchanged = {}] = await foundAt(server?.url ?? "");
       expect(NAMES.filter((name) => !(name in unchanged))).toEqual(await missing());
       for (const found of await foundAt(pooler?.url ?? "")) expect(found).toEqual(unchanged);
+    });
+  },
+);
+
+describe.skipIf(pooler === undefined)(
+  `a pooler whose connection to the server breaks (${server === undefined ? NO_POSTGRES : pooler === undefined ? NO_PGBOUNCER : "PgBouncer"})`,
+  () => {
+    it("does not know whether a call was stored, and the call is delivered: its claim would else stay for good", async () => {
+      const proxy = await startProxy(server?.port ?? 0);
+      const broken = await startPgbouncer(proxy.url(server?.url ?? ""));
+      onTestFinished(() => broken?.stop());
+      const schema = newSchema();
+      const store = postgresStore({ url: broken?.url, schema });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const { handler, ended } = delivering();
+      store.consume("shop/crm", 10, handler);
+      const accept = (id: string) =>
+        store.accept(acceptanceOf([{ id, destination: "shop/crm", acceptedAt: Date.now() }]));
+      // Once a lane has claimed and found nothing more, what is stored is claimed as it is stored.
+      for (const id of ["first", "second", "third"]) {
+        await accept(id);
+        await until("it is delivered", () => ended.has(id));
+      }
+      const cut = proxy.cutBeforeAnswer(["lost"], 1);
+      await expect(accept("lost")).rejects.toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+      expect(cut()).toBe(1);
+      await until("it is delivered", () => ended.has("lost"));
     });
   },
 );

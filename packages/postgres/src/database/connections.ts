@@ -229,7 +229,8 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
   } catch (error) {
     // A connection that is made too late for this command goes to the pool, for the next one.
     connecting.then((client) => client.release()).catch(() => {});
-    if (error instanceof NotReachedError || sqlStateOf(error) !== undefined) throw error;
+    const isKnown = sqlStateOf(error) !== undefined && !isUnknown(error);
+    if (error instanceof NotReachedError || isKnown) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });
   }
 }

@@ -43,11 +43,19 @@ const STARTING: Known = {
 };
 /** Another command is in the way for longer than this one may wait. */
 const LOCKED = "55P03";
-/** A transaction took too long, from PostgreSQL 17 on. Nothing of it is stored, and the server ends the connection. */
-const TRANSACTION_TIMEOUT = "25P04";
+/**
+ * The server ends a connection that took too long: for a transaction, from PostgreSQL 17 on, or until the next command, in one or not.
+ * Nothing of the transaction is stored, or of the command that gets this answer.
+ */
+const [TRANSACTION_TIMEOUT, IDLE_IN_TRANSACTION, IDLE_SESSION] = ["25P04", "25P03", "57P05"];
 const CANCELLED: Known = {
   code: "ERR_STORE_FAILED",
   text: "The database cancelled the command: somebody asked for that, or it took longer than statement_timeout or transaction_timeout.",
+  passes: true,
+};
+const IDLE: Known = {
+  code: "ERR_STORE_FAILED",
+  text: "The database ended a connection that was idle for longer than idle_session_timeout or idle_in_transaction_session_timeout, and nothing was stored. Repeat it.",
   passes: true,
 };
 const REFUSED: Known = {
@@ -66,6 +74,8 @@ const KNOWN: Readonly<Record<string, Known>> = {
   "57P02": STARTING,
   "57014": CANCELLED,
   [TRANSACTION_TIMEOUT]: CANCELLED,
+  [IDLE_IN_TRANSACTION]: IDLE,
+  [IDLE_SESSION]: IDLE,
   [LOCKED]: {
     code: "ERR_STORE_FAILED",
     text: "A table of the store is locked for longer than lock_timeout, as by a backup, VACUUM FULL or ALTER TABLE.",
@@ -108,8 +118,18 @@ const LASTING: readonly (readonly [pattern: RegExp, text: string])[] = [
   ],
 ];
 
-/** Codes with which the server ends the connection, so that the fate of the command is not known. */
-const ENDS_CONNECTION: ReadonlySet<string> = new Set(["57P01", "57P02", "57P05", "08006", "08003"]);
+/** Whether a connection has ended during the command, so that its fate is not known. Class 08 is that of poolers. */
+function isCutOff(state: string): boolean {
+  return state.startsWith("08") || ["57P01", "57P02", "57P04"].includes(state);
+}
+
+/** Codes after which a connection is of no use: the server has ended it, or it leads to one that cannot write. */
+const OF_NO_USE: ReadonlySet<string> = new Set([
+  TRANSACTION_TIMEOUT,
+  IDLE_IN_TRANSACTION,
+  IDLE_SESSION,
+  "25006",
+]);
 
 /** The SQLSTATE of an error of the server; undefined for any other error. */
 export function sqlStateOf(error: unknown): string | undefined {
@@ -123,15 +143,13 @@ export function sqlStateOf(error: unknown): string | undefined {
 export function isUnknown(error: unknown): boolean {
   if (error instanceof NotReachedError || error instanceof StoreError) return false;
   const state = sqlStateOf(error);
-  return state === undefined ? error instanceof NoAnswerError : ENDS_CONNECTION.has(state);
+  return state === undefined ? error instanceof NoAnswerError : isCutOff(state);
 }
 
 /** Whether the connection must not be used again: it is broken, or leads to a server that cannot write. */
 export function breaksConnection(error: unknown): boolean {
   const state = sqlStateOf(error);
-  return (
-    state === undefined || ENDS_CONNECTION.has(state) || state === TRANSACTION_TIMEOUT || state === "25006"
-  );
+  return state === undefined || isCutOff(state) || OF_NO_USE.has(state);
 }
 
 /** Whether two commands were in each other's way, so that the same command may succeed now. */
