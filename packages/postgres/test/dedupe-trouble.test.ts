@@ -1,9 +1,10 @@
+import type { PostgresClient } from "@countersign/postgres";
 import { postgresDedupe } from "@countersign/postgres/dedupe";
 import type { Duration } from "@countersign/protocol";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { startProxy } from "./support/proxy.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
@@ -53,6 +54,43 @@ describe.skipIf(server === undefined)(
       await expect(store.claim("lost")).rejects.toThrow("terminated");
       await until("a repeat is handled", async () => (await other.claim("lost")) === "new");
     });
+
+    it.each([
+      ["the table, as beside ALTER TABLE", (table: string) => `LOCK TABLE ${table}`],
+      ["another claim", (table: string) => `INSERT INTO ${table} VALUES ('late', 'other', now())`],
+    ])(
+      "takes nothing with a claim that waits for %s until nobody waits for its answer: repeats would wait for the lease",
+      async (_, lock) => {
+        const table = newSchema();
+        const pool = new pg.Pool({ connectionString: url });
+        pool.on("error", () => {});
+        onTestFinished(() => pool.end());
+        await postgresDedupe(pool, { table }).claim("first");
+        let connected = 0;
+        // The release is lost.
+        const connect = (): Promise<PostgresClient> => {
+          connected += 1;
+          return connected > 1 ? Promise.reject(new Error("no more connections")) : pool.connect();
+        };
+        const store = postgresDedupe({ connect }, { table, timeout: "500ms", lease: "10m" });
+        const locker = await connectTo(url);
+        onTestFinished(() => locker.end());
+        await locker.query(`BEGIN; ${lock(table)}`);
+        await expect(store.claim("late")).rejects.toThrow(/did not answer within 500 ms|lock timeout/);
+        const running = async (more: string): Promise<number> =>
+          (
+            await ask(
+              url,
+              `SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE 'WITH%${table}%' ${more}`,
+            )
+          ).length;
+        const isEarly = "AND clock_timestamp() - query_start < interval '600 ms'";
+        await until("its time is over", async () => (await running(isEarly)) === 0);
+        await locker.query("ROLLBACK");
+        await until("it has ended", async () => (await running("")) === 0);
+        expect(await ask(url, `SELECT key FROM ${table}`)).toEqual([{ key: "first" }]);
+      },
+    );
 
     it("needs no privilege to create tables where its table exists, and creates one that was dropped", async () => {
       const name = newSchema();

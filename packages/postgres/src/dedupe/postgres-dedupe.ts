@@ -56,6 +56,9 @@ const CLAIMED_MEANWHILE = "40001";
 /** The value of a row whose delivery was handled. The row of a claim has a token instead. */
 const DONE = "done";
 
+/** The values of a command, which may need to know how many milliseconds are left until nobody waits for its answer. */
+type Values = (leftMs: number) => readonly unknown[];
+
 /**
  * A {@link DedupeStore} in PostgreSQL: receivers on many machines share their handled deliveries, so that a repeat
  * runs the handler once, whichever machine gets it. Each step is one round trip, and times are the database's.
@@ -85,7 +88,7 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
   let sweptAt = performance.now();
 
   /** The table is created when it is missing, and not before: its user need not have the privilege to create tables. */
-  async function ask(text: string, values: readonly unknown[]): Promise<readonly unknown[]> {
+  async function ask(text: string, values: Values): Promise<readonly unknown[]> {
     try {
       return await query(pool, text, values, timeout);
     } catch (error) {
@@ -93,7 +96,7 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
       if (codeOf(error) === CLAIMED_MEANWHILE) return query(pool, text, values, timeout);
       if (codeOf(error) !== NO_TABLE) throw error;
     }
-    await query(pool, sql.create, [], timeout).catch((error: unknown) => {
+    await query(pool, sql.create, () => [], timeout).catch((error: unknown) => {
       if (codeOf(error) !== CREATED_MEANWHILE) throw error;
     });
     return query(pool, text, values, timeout);
@@ -109,19 +112,19 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
   /** More may come in the time until the next sweep than one command removes. */
   async function removeAll(): Promise<void> {
     let removed: readonly unknown[];
-    do removed = await ask(sql.sweep, []);
+    do removed = await ask(sql.sweep, () => []);
     while (removed.length === FEW);
   }
 
   return sharedDedupe(
     {
       async claim(key, token) {
-        const [row] = await ask(sql.claim, [key, token, lease]);
+        const [row] = await ask(sql.claim, (leftMs) => [key, token, lease, leftMs]);
         sweep();
         return claimOf(row, token);
       },
-      commit: async (key) => void (await ask(sql.commit, [key, ttl])),
-      release: async (key, token) => void (await ask(sql.release, [key, token])),
+      commit: async (key) => void (await ask(sql.commit, () => [key, ttl])),
+      release: async (key, token) => void (await ask(sql.release, () => [key, token])),
     },
     lease,
   );
@@ -140,14 +143,22 @@ function until(parameter: string): string {
   return `clock_timestamp() + make_interval(secs => ${parameter}::float8 / 1000)`;
 }
 
+/** Whether a command runs within the milliseconds of `$4` after it came. Only now() tells when that was, also after a wait for the table. */
+const IN_TIME = "clock_timestamp() < now() + make_interval(secs => $4::float8 / 1000)";
+
 function statementsFor(table: string): Statements {
   return {
     // In the order of another collation, which an upgrade of the system may change, its index would not find keys again.
     create: `CREATE TABLE IF NOT EXISTS ${table} (key text COLLATE "C" PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL)`,
-    // The holder after the claim: the token of this claim, of another one, or that it was handled.
-    claim: `WITH taken AS (
-        INSERT INTO ${table} AS t (key, holder, until) VALUES ($1, $2, ${until("$3")})
-        ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until WHERE t.until < clock_timestamp()
+    // The holder after the claim: the token of this claim, of another one, or that it was handled. One that waits for a lock until nobody
+    // waits for its answer takes nothing: what was sent to release it may have been done before. What it waits for is the table, before
+    // all else, or another claim.
+    claim: `WITH waits AS (SELECT set_config('lock_timeout', greatest(ceil($4::float8), 1)::text, true) AS value),
+      taken AS (
+        INSERT INTO ${table} AS t (key, holder, until)
+        SELECT $1::text, $2::text, ${until("$3")} FROM waits WHERE value IS NOT NULL AND ${IN_TIME}
+        ON CONFLICT (key) DO UPDATE SET holder = excluded.holder, until = excluded.until
+          WHERE t.until < clock_timestamp()
         RETURNING holder)
       SELECT coalesce((SELECT holder FROM taken), (SELECT holder FROM ${table} WHERE key = $1)) AS holder`,
     commit: `INSERT INTO ${table} (key, holder, until) VALUES ($1, '${DONE}', ${until("$2")})
@@ -171,9 +182,10 @@ function claimOf(row: unknown, token: string): Claim {
 async function query(
   pool: PostgresPool,
   text: string,
-  values: readonly unknown[],
+  values: Values,
   timeoutMs: number,
 ): Promise<readonly unknown[]> {
+  const until = performance.now() + timeoutMs;
   let client: PostgresClient | undefined;
   let isLate = false;
   const run = async (): Promise<readonly unknown[]> => {
@@ -184,7 +196,7 @@ async function query(
     }
     client = connected;
     try {
-      return (await connected.query({ text, values: [...values] })).rows;
+      return (await connected.query({ text, values: [...values(until - performance.now())] })).rows;
     } finally {
       // One that was late has been dropped already.
       if (!isLate) connected.release();
