@@ -172,6 +172,39 @@ describe.skipIf(server === undefined)(
       expect(bodies).not.toContain("NULL");
     });
 
+    it.each([
+      ["off", "local"],
+      ["remote_write", "remote_write"],
+    ])(
+      "has what it stores on the disk, and listens for as long as it likes, where its role says synchronous_commit = %s",
+      async (given, expected) => {
+        const url = server?.url ?? "";
+        const role = newSchema();
+        await ask(
+          url,
+          `CREATE ROLE ${role} LOGIN PASSWORD 'a'; ALTER ROLE ${role} SET synchronous_commit = ${given};
+           ALTER ROLE ${role} SET idle_session_timeout = '1s'; GRANT CREATE ON DATABASE postgres TO ${role}`,
+        );
+        const own = Object.assign(new URL(url), { username: role, password: "a" }).href;
+        const connections = new Connections({ url: own });
+        onTestFinished(() => connections.close());
+        const settings = {
+          text: "SELECT current_setting('synchronous_commit') AS disk, current_setting('idle_session_timeout') AS idle",
+        };
+        for (const purpose of ["work", "control"] as const)
+          expect(await connections.query(purpose, settings)).toMatchObject([{ disk: expected }]);
+        const listening = await connections.dedicated();
+        onTestFinished(() => listening.release(true));
+        expect((await listening.query(settings)).rows).toMatchObject([{ idle: "0" }]);
+        const pool = new pg.Pool({ connectionString: own });
+        onTestFinished(() => pool.end());
+        const store = postgresStore({ pool, schema: role });
+        const opening = store.open(quietContext(systemClock())).finally(() => store.close());
+        if (given !== "off") await opening;
+        else await expect(opening).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
+      },
+    );
+
     it("calls no function of another user that is found before the server's own", async () => {
       const url = server?.url ?? "";
       const schema = newSchema();

@@ -12,7 +12,7 @@ import {
   sqlStateOf,
 } from "./postgres-error.ts";
 import { type PostgresClient, type PostgresPool, type PostgresQuery, takeFrom } from "./postgres-pool.ts";
-import { ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
+import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
@@ -143,7 +143,7 @@ export class Connections {
   /** A connection that stays open until it is released. */
   async dedicated(): Promise<PostgresClient> {
     if (this.#own.length === 0) return connected(this.#pools.control);
-    const pool = ownPool(this.#url, 1);
+    const pool = ownPool(this.#url, 1, { settings: LISTEN_SETTINGS, notSet: () => {} });
     const client = await connected(pool).catch((error: unknown) => {
       void pool.end();
       throw error;

@@ -39,6 +39,13 @@ export const SETTINGS: Settings = {
   enable_memoize: "off",
 };
 
+/** A connection that listens says nothing for longer than others may. */
+export const LISTEN_SETTINGS: Settings = { idle_session_timeout: "0" };
+
+/** What was accepted is on the disk. Whether standbys have it, too, a role may decide otherwise. */
+const ON_DISK =
+  "CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'local', false) END";
+
 /**
  * SQL that sets a connection, and answers one row. If another process than `pid` serves the connection, it sets nothing, and
  * answers none: a pooler tells a number of its own, and would pass what is set on to other programs. A setting that the server is
@@ -49,7 +56,7 @@ export function setupSql(settings: Settings, pid: number | null): string {
     ([name, value]) =>
       `CASE WHEN current_setting('${name}', true) IS NOT NULL THEN set_config('${name}', '${value}', false) END`,
   );
-  return `SELECT ${set.join(", ")} WHERE pg_backend_pid() = ${pid ?? "NULL"}`;
+  return `SELECT ${[...set, ON_DISK].join(", ")} WHERE pg_backend_pid() = ${pid ?? "NULL"}`;
 }
 
 /** How the connections of a pool are set. */

@@ -61,11 +61,12 @@ export function migrate(
 }
 
 async function assertServer(run: Run): Promise<void> {
-  const [server] = await run<{ version: number; encoding: string; locked: boolean }>(
+  const [server] = await run<{ version: number; encoding: string; forgets: boolean; locked: boolean }>(
     `SELECT current_setting('server_version_num')::int AS version, getdatabaseencoding() AS encoding,
+     current_setting('synchronous_commit') = 'off' AS forgets,
      current_setting('transaction_read_only')::boolean AND NOT pg_is_in_recovery() AS locked`,
   );
-  const { version = OLDEST_SERVER, encoding = "UTF8", locked = false } = server ?? {};
+  const { version = OLDEST_SERVER, encoding = "UTF8", forgets = false, locked = false } = server ?? {};
   if (version < OLDEST_SERVER) {
     const text = `The server has the version ${version} (server_version_num). PostgreSQL 14 or later is needed.`;
     throw new StoreError("ERR_STORE_OPEN", text);
@@ -75,6 +76,13 @@ async function assertServer(run: Run): Promise<void> {
     throw new StoreError(
       "ERR_STORE_READ_ONLY",
       "The database is no standby, and its transactions are read-only: default_transaction_read_only is on for the user, the database or the server, or in the options of the URL. Turn it off, or use a user who may write.",
+    );
+  }
+  // Our own connections are set otherwise; those of a pool or a pooler are not.
+  if (forgets) {
+    throw new StoreError(
+      "ERR_STORE_OPEN",
+      "synchronous_commit is off for the user, the database, the server or the pool, so a crash of the database could lose calls that were accepted. Set it to on or local, as with ALTER ROLE ... SET synchronous_commit = on.",
     );
   }
   // With SQL_ASCII, which holds every text, the database counts bytes where this store counts characters.

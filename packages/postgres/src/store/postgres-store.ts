@@ -26,8 +26,8 @@ export interface PostgresStoreOptions {
   /** URL of the database: `postgres://user:password@host:5432/database`. Either this or `pool`. */
   readonly url?: string | undefined;
   /**
-   * A pool of node-postgres, with at least 7 connections, each with a `statement_timeout` of 5.5 seconds. You open and close it.
-   * Either this or `url`.
+   * A pool of node-postgres, with at least 7 connections, each with a `statement_timeout` of 5.5 seconds, and a
+   * `synchronous_commit` that is not `off`. You open and close it. Either this or `url`.
    */
   readonly pool?: PostgresPool | undefined;
   /** Name of the schema of the tables. It is created when it does not exist. Default: `"countersign"`. */
