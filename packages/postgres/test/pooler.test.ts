@@ -199,7 +199,8 @@ describe.skipIf(server === undefined)(
         const pool = new pg.Pool({ connectionString: own });
         onTestFinished(() => pool.end());
         const store = postgresStore({ pool, schema: role });
-        const opening = store.open(quietContext(systemClock())).finally(() => store.close());
+        onTestFinished(() => store.close());
+        const opening = store.open(quietContext(systemClock()));
         if (given !== "off") await opening;
         else await expect(opening).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });
       },
