@@ -1,3 +1,5 @@
+import { performance } from "node:perf_hooks";
+import { clearTimeout, setTimeout } from "node:timers";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";

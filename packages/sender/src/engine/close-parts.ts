@@ -1,3 +1,5 @@
+import { performance } from "node:perf_hooks";
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { isError, LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { Transport } from "../transport/transport.ts";

@@ -1,4 +1,6 @@
 import { type Clock, parseRetryAfter } from "@countersign/protocol";
+import { performance } from "node:perf_hooks";
+import { clearTimeout, setTimeout } from "node:timers";
 import { AsyncResource } from "node:async_hooks";
 import { setMaxListeners } from "node:events";
 import { sign } from "@countersign/core";

@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from "node:timers";
 import { type Clock, LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";

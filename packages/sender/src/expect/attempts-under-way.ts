@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import type { Transport } from "../transport/transport.ts";
 
 /** An attempt that has no result yet. */

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import type { Sender } from "../engine/sender.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
 

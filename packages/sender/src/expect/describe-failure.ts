@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/protocol";
+import { performance } from "node:perf_hooks";
 import { inspect } from "node:util";
 import type { Attempt } from "../delivery/attempt.ts";
 import type { Delivery } from "../delivery/delivery.ts";

@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { isObject, type Clock } from "@countersign/protocol";
 import type { WebhookMessage } from "@countersign/core";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";

@@ -1,3 +1,4 @@
+import { performance } from "node:perf_hooks";
 import { TLSSocket } from "node:tls";
 import type { Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";

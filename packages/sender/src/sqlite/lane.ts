@@ -1,3 +1,4 @@
+import { clearImmediate, setImmediate } from "node:timers";
 import { errorOf, type ScheduledTask } from "@countersign/protocol";
 import type { Settlement } from "../delivery/delivery.ts";
 import type { Consumer, DeliveryHandler, StoreContext } from "../store/delivery-store.ts";

@@ -1,4 +1,3 @@
-// Not the global functions: a test that replaces those and runs all timers would never end, since this timer starts itself again.
 import { clearTimeout, setTimeout } from "node:timers";
 import type Database from "libsql";
 import { errorOf } from "@countersign/protocol";

@@ -1,3 +1,4 @@
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type { StoreError } from "../store/store-error.ts";
 
 /** How long settlements wait for something else to be committed with them. */

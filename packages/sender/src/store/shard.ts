@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import { messageOf } from "@countersign/protocol";
 import type {
   Consumer,

@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from "node:timers";
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type SecureContext } from "node:tls";

@@ -1,3 +1,5 @@
+import { performance } from "node:perf_hooks";
+import { clearTimeout, setTimeout } from "node:timers";
 import type { IncomingHttpHeaders } from "node:http";
 import { LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { Dispatcher } from "undici";
