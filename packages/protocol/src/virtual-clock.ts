@@ -9,6 +9,8 @@ export interface VirtualClock extends Clock {
    * Moves the time forward. Every task that falls due on the way runs at its own time, in order, and the clock waits for the
    * work it starts before it moves on: the attempts of four hours take as long as the receiver takes to answer them.
    *
+   * Do not await it in a handler that a sender with this clock is delivering to: the clock waits for the end of that attempt.
+   *
    * @param duration - How far: milliseconds, or text such as `"4h"`. 0 lets work under way finish.
    * @throws TypeError if it is not a duration.
    */

@@ -16,6 +16,7 @@ import {
 } from "./engine/sender-options.ts";
 import { AttemptsUnderWay } from "./expect/attempts-under-way.ts";
 import { createExpect } from "./expect/create-expect.ts";
+import { InjectedFaults } from "./expect/injected-faults.ts";
 import type { Expect } from "./expect/expect.ts";
 import type { Fault, FaultScope, InjectedFault } from "./faults/fault.ts";
 import { type FaultyTransport, faultyTransport } from "./faults/faulty-transport.ts";
@@ -128,8 +129,13 @@ interface ToolParts {
 }
 
 function withTools(sender: Sender, { clock, faulty, underWay }: ToolParts): TestSender {
-  const inject: TestSender["inject"] = (fault, scope) => faulty.inject(fault, scope);
-  return Object.assign(sender, { expect: createExpect(sender, clock, underWay), inject });
+  const faults = new InjectedFaults();
+  const inject: TestSender["inject"] = (fault, scope = {}) => {
+    const injected = faulty.inject(fault, scope);
+    faults.add(fault, scope, injected);
+    return injected;
+  };
+  return Object.assign(sender, { expect: createExpect(sender, { clock, underWay, faults }), inject });
 }
 
 /** Targets that can be delivered to. */

@@ -277,6 +277,38 @@ describe("an expectation that fails", () => {
     expect(await settled).toMatchObject([{ state: "expired" }]);
   });
 
+  it("says that a handler which awaits clock.advance() waits for itself", async () => {
+    const clock = virtualClock();
+    const { url } = await startReceiver(async () => {
+      await clock.advance("1s");
+      return { status: 200 };
+    });
+    const sender = await openSender({ url, clock });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
+
+    const { message } = await failureOf(sender.expect(receipt, { within: 100 }).delivered());
+
+    expect(message).toContain("A handler that awaits clock.advance() waits for itself.");
+  });
+
+  it("names the injected faults that have not struck, since a scope that fits nothing breaks no rule", async () => {
+    const { url } = await startReceiver();
+    const sender = await openSender({ url });
+    const elsewhere = sender.inject("status:503", { endpoint: "http://127.0.0.1:9/", times: Infinity });
+    const struck = sender.inject("duplicate", { times: Infinity });
+    sender.inject("reset", { messageId: "m1" }).cancel();
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
+    await receipt.settled();
+
+    const { message } = await failureOf(sender.expect(receipt).attempts([503]));
+
+    expect(message).toContain(
+      "\nFaults that were injected, and have not struck:\n  status:503 { endpoint: 'http://127.0.0.1:9/', times: Infinity }",
+    );
+    expect(message).not.toMatch(/duplicate \{|reset \{/u);
+    expect([elsewhere.struck, struck.struck]).toEqual([0, 1]);
+  });
+
   it("does not wait for what cannot happen any more", async () => {
     const { url } = await startReceiver(() => ({ status: 400 }));
     const sender = await openSender({ url });

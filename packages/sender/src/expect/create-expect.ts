@@ -1,6 +1,5 @@
-import { type Clock, parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
 import type { SenderEvents } from "../engine/sender-events.ts";
-import type { AttemptsUnderWay } from "./attempts-under-way.ts";
 import {
   isReceipt,
   joinReceipts,
@@ -12,7 +11,7 @@ import {
   type Searched,
 } from "./expect.ts";
 import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
-import { waitForGoal, type ExpectSource, type Search } from "./wait-for-goal.ts";
+import { waitForGoal, type ExpectParts, type ExpectSource, type Search } from "./wait-for-goal.ts";
 
 // Vitest and Jest give a test 5 s by default: theirs must not be up first, because their failure does not say why.
 const DEFAULT_WITHIN = "4s";
@@ -24,7 +23,7 @@ const OPTION_NAMES: OptionNames<ExpectOptions> = {
 };
 
 /** The `expect()` of a sender. Listens for skipped calls from now on, so that a failure can tell of them. */
-export function createExpect(source: ExpectSource, clock: Clock, underWay: AttemptsUnderWay): Expect {
+export function createExpect(source: ExpectSource, known: ExpectParts): Expect {
   const skipped: SenderEvents["skipped"][] = [];
   source.on("skipped", (call) => {
     skipped.push(call);
@@ -40,7 +39,7 @@ export function createExpect(source: ExpectSource, clock: Clock, underWay: Attem
     checkOptionNames("sender.expect()", options, OPTION_NAMES);
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
     const { destination } = options;
-    return expectation({ source, clock, underWay, what, withinMs, destination, skipped });
+    return expectation({ source, ...known, what, withinMs, destination, skipped });
   };
   // What is searched for by its type has that type.
   return expect as Expect;

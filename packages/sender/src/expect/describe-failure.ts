@@ -6,6 +6,7 @@ import type { Delivery } from "../delivery/delivery.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
 import type { AttemptsUnderWay, AttemptUnderWay } from "./attempts-under-way.ts";
 import { isReceipt, type Searched } from "./expect.ts";
+import type { ScopedFault } from "./injected-faults.ts";
 
 /** The facts about an expectation that failed. */
 export interface FailureDetails {
@@ -21,10 +22,13 @@ export interface FailureDetails {
   readonly skipped: readonly SenderEvents["skipped"][];
   readonly clock: Clock;
   readonly underWay: AttemptsUnderWay;
+  /** Those that have not struck. */
+  readonly faults: readonly ScopedFault[];
 }
 
 const SHOWN_DELIVERIES = 5;
 const SHOWN_ATTEMPTS = 10;
+const SHOWN_FAULTS = 5;
 const SHOWN_TEXT = 200;
 
 /** The text of a failed expectation: what was expected, what was seen instead, and what may be the reason. */
@@ -34,9 +38,18 @@ export function describeFailure(details: FailureDetails): string {
   const limit = hopeless
     ? ", but this cannot happen any more"
     : ` within ${withinMs} ms, but this did not happen`;
-  return [`expected ${describeExpected(what)}${where} to ${goal}${limit}`, ...describeSeen(details)].join(
-    "\n",
-  );
+  return [
+    `expected ${describeExpected(what)}${where} to ${goal}${limit}`,
+    ...describeSeen(details),
+    ...describeFaults(details.faults),
+  ].join("\n");
+}
+
+/** A scope that fits nothing is a usual reason. */
+function* describeFaults(faults: readonly ScopedFault[]): Generator<string> {
+  if (faults.length > 0) yield "Faults that were injected, and have not struck:";
+  yield* faults.slice(0, SHOWN_FAULTS).map(({ fault, scope }) => `  ${fault} ${inspect(scope)}`);
+  if (faults.length > SHOWN_FAULTS) yield `  and ${faults.length - SHOWN_FAULTS} more`;
 }
 
 function describeExpected(what: Searched): string {
@@ -81,8 +94,10 @@ function* describeDeliveries(
   if (deliveries.length > SHOWN_DELIVERIES) {
     yield `  and ${deliveries.length - SHOWN_DELIVERIES} more`;
   }
-  const waiting = deliveries.some(({ dueAt = 0 }) => dueAt > clock.now());
-  if (waiting && "advance" in clock) {
+  if (!("advance" in clock)) return;
+  if (deliveries.some(({ id }) => underWay.of(id).length > 0)) {
+    yield "The sender's clock is virtual: it moves when attempts have ended. A handler that awaits clock.advance() waits for itself.";
+  } else if (deliveries.some(({ dueAt = 0 }) => dueAt > clock.now())) {
     yield "The sender's clock is virtual: it does not move until the test calls clock.advance().";
   }
 }

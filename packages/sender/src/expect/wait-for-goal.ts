@@ -16,16 +16,22 @@ import {
   type MessagePattern,
 } from "./expect.ts";
 import type { Goal } from "./goals.ts";
+import type { InjectedFaults } from "./injected-faults.ts";
 import { matches } from "./matches.ts";
 
 /** What expectations are met by. */
 export type ExpectSource = Pick<Sender, "deliveries" | "delivery" | "on" | "off">;
 
-/** Which deliveries are meant, and for how long they are waited for. */
-export interface Search {
-  readonly source: ExpectSource;
+/** What a failure is explained by, besides the deliveries. */
+export interface ExpectParts {
   readonly clock: Clock;
   readonly underWay: AttemptsUnderWay;
+  readonly faults: InjectedFaults;
+}
+
+/** Which deliveries are meant, and for how long they are waited for. */
+export interface Search extends ExpectParts {
+  readonly source: ExpectSource;
   readonly what: Searched;
   readonly withinMs: number;
   readonly destination: string | undefined;
@@ -110,7 +116,7 @@ function messageOf(body: Uint8Array): unknown {
 }
 
 async function failure<R>(
-  { source, clock, underWay, what, withinMs, destination, skipped }: Search,
+  { source, clock, underWay, faults, what, withinMs, destination, skipped }: Search,
   goal: Goal<R>,
   meant: readonly ExpectedDelivery[],
   { hopeless, place }: { readonly hopeless: boolean; readonly place: { stack?: string } },
@@ -127,6 +133,7 @@ async function failure<R>(
     skipped,
     clock,
     underWay,
+    faults: faults.waiting(),
   });
   const error = new ExpectationError(message, meant);
   error.stack = `${error.name}: ${message}\n${(place.stack ?? "").split("\n").slice(1).join("\n")}`;

@@ -6,6 +6,7 @@ interface Plan {
   readonly fault: Fault;
   readonly scope: FaultScope;
   remaining: number;
+  struck: number;
 }
 
 const SCOPE_NAMES: OptionNames<FaultScope> = {
@@ -31,11 +32,14 @@ export class FaultPlan {
     if (!(times === Number.POSITIVE_INFINITY || (Number.isInteger(times) && times > 0))) {
       throw new TypeError("inject({ times }) must be a whole number, at least 1, or Infinity.");
     }
-    const plan: Plan = { fault, scope: { ...scope }, remaining: times };
+    const plan: Plan = { fault, scope: { ...scope }, remaining: times, struck: 0 };
     this.#plans.push(plan);
     return {
       get remaining() {
         return plan.remaining;
+      },
+      get struck() {
+        return plan.struck;
       },
       cancel: () => {
         plan.remaining = 0;
@@ -68,6 +72,7 @@ export class FaultPlan {
     );
     if (plan === undefined) return undefined;
     plan.remaining -= 1;
+    plan.struck += 1;
     this.#forgetSpent();
     return plan.fault;
   }

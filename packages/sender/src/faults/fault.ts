@@ -81,6 +81,8 @@ export interface FaultScope {
 export interface InjectedFault {
   /** How many more attempts it will affect. */
   readonly remaining: number;
+  /** How many attempts it has affected. One that stays at 0 fits no attempt: look at its scope. */
+  readonly struck: number;
   /** Cancels it. */
   cancel(): void;
 }

@@ -102,12 +102,17 @@ type Countdown = InjectedFault & { strike(): void };
 
 function countdown(times: number): Countdown {
   let remaining = times;
+  let struck = 0;
   return {
     get remaining() {
       return remaining;
     },
+    get struck() {
+      return struck;
+    },
     strike() {
       remaining -= 1;
+      struck += 1;
     },
     cancel() {
       remaining = 0;
