@@ -7,6 +7,10 @@ import { CLOCK_BODY, FAULT_BODY } from "./schemas/testing.ts";
 
 const NO_FAULT = "Fault not found, or it has already been injected as often as requested.";
 
+/** Each attempt looks through them. */
+const MOST_FAULTS = 1_000;
+const TOO_MANY_FAULTS = `${MOST_FAULTS} faults are active. Cancel those that are not needed, with DELETE /api/faults/{id}.`;
+
 /** For tests: faults on demand, and control of the clock. */
 export const testingOperations: readonly Operation[] = [
   {
@@ -25,7 +29,9 @@ export const testingOperations: readonly Operation[] = [
       "Injects a fault: into the next deliveries to a receiver, or into those that match; `rate_limit` is for clients of /v1.",
     body: FAULT_BODY,
     answer: { status: 201, schema: ref("Fault") },
+    errors: { 409: TOO_MANY_FAULTS },
     handle({ faults }, { body }) {
+      if (faults.active().length >= MOST_FAULTS) throw new Problem(409, TOO_MANY_FAULTS);
       const { fault, times, seconds, ...scope } = body as FaultBody;
       const strikes = times === "unlimited" ? Number.POSITIVE_INFINITY : times;
       return fault === "rate_limit"

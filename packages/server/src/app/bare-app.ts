@@ -42,9 +42,9 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
       if (isTlsHello(error)) onError(new Error(TLS_EXPECTED));
       answerBrokenRequest(error, socket);
     },
-    frameworkErrors: (_error, _request, reply) => {
+    frameworkErrors: (_error, { url }, reply) => {
       reply.hijack();
-      answerMalformedUrl(reply.raw);
+      answerMalformedUrl(url, reply.raw);
     },
     // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one, and 1e400,
     // which is read as Infinity, for an integer.

@@ -22,18 +22,22 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
   socket.end(head + body, () => socket.destroy());
 }
 
-/** Answers a path that cannot be decoded, which no route can be found for: with a problem, and with the code for clients. */
-export function answerMalformedUrl(response: ServerResponse): void {
-  const body = {
-    title: "Bad Request",
-    status: 400,
-    detail: "In the path, a percent sign must begin the code of a character, such as %20.",
-    success: false,
-    code: "malformed_url",
-    message: "Malformed URL",
-  };
-  response.writeHead(400, { "content-type": "application/problem+json" }).end(JSON.stringify(body));
+/** Answers a path that cannot be decoded, which no route can be found for: under `/v1` as clients read it, elsewhere as a problem. */
+export function answerMalformedUrl(url: string, response: ServerResponse): void {
+  const [type, body] = FOR_CLIENTS.test(url)
+    ? ["application/json", { success: false, code: "malformed_url", message: "Malformed URL" }]
+    : ["application/problem+json", MALFORMED_URL];
+  response.writeHead(400, { "content-type": type }).end(JSON.stringify(body));
 }
+
+const FOR_CLIENTS = /^\/+v1(?:\/|$)/u;
+
+const MALFORMED_URL = {
+  type: "about:blank",
+  title: "Bad Request",
+  status: 400,
+  detail: "In the path, a percent sign must begin the code of a character, such as %20.",
+};
 
 /** The message about a client that speaks TLS to a server that does not. */
 export const TLS_EXPECTED =

@@ -27,6 +27,15 @@ it("each path of the API answers a method that it does not take with 405, and sa
   expect(asked).toBeGreaterThan(100);
 });
 
+it("a path that cannot be decoded is a problem under /api, and has a code for clients under /v1", async () => {
+  const url = await startServer();
+  const [api, ingestion] = [await send(`${url}/api/%ff`), await send(`${url}//v1/%ff`, { method: "POST" })];
+  expect([api.status, api.headers["content-type"]]).toEqual([400, "application/problem+json"]);
+  expect(Object.keys(api.json() as object)).toEqual(["type", "title", "status", "detail"]);
+  expect([ingestion.status, ingestion.headers["content-type"]]).toEqual([400, "application/json"]);
+  expect(ingestion.json()).toEqual({ success: false, code: "malformed_url", message: "Malformed URL" });
+});
+
 it("a path that is written out is no id: looking at what retries deliveries is 405, and not a delivery that is missing", async () => {
   const url = await startServer();
   for (const path of ["/api/deliveries/retry", "/api//deliveries/resend/?limit=1"]) {
