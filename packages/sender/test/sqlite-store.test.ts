@@ -13,6 +13,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -96,7 +97,9 @@ describe("a store that cannot be used is refused with a clear error", () => {
     // A log that is left behind would be written into the backup that takes the place of the file, and damage it.
     expect(await refusal(path)).toMatchObject({
       code: "ERR_STORE_CORRUPT",
-      message: expect.stringContaining("together with the files -wal and -shm beside it") as string,
+      message: expect.stringMatching(
+        /Start the process again\. If .* together with the files -wal and -shm beside it/u,
+      ) as string,
     });
   });
 
@@ -388,9 +391,22 @@ describe("a store that fails for a while", () => {
     renameSync(path, `${path}.moved`);
     await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
       code: "ERR_STORE_OPEN",
-      message: expect.stringContaining(`The store ${path} was removed or moved while it is open.`),
+      message: expect.stringContaining(`The store ${path} was removed, moved or replaced while it is open.`),
     });
     expect(sender.storeState.state).toBe("down");
+    renameSync(`${path}.moved`, path);
+    await sender.track({ userId: "u1", event: "e" });
+    expect(sender.storeState.state).toBe("up");
+  });
+
+  it("refuses calls while another file is in the place of its own, since they would be lost with the one that is open", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+    renameSync(path, `${path}.moved`);
+    copyFileSync(`${path}.moved`, path);
+    await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+      code: "ERR_STORE_OPEN",
+    });
     renameSync(`${path}.moved`, path);
     await sender.track({ userId: "u1", event: "e" });
     expect(sender.storeState.state).toBe("up");

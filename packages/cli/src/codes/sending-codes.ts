@@ -104,8 +104,8 @@ export const STORE_CODES: CodePages = {
     ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign --max-bytes 20GB"),
   },
   ERR_STORE_CORRUPT: {
-    cause: "The file is damaged, or is not a database.",
-    fix: "Move it away, together with the files `-wal` and `-shm` beside it: SQLite would write a log that is left behind into the file that takes its place. Then restore a backup, or start with a new one.",
+    cause: "The file is damaged, or is not a database. A disk that fails to read it looks the same.",
+    fix: "Start the process again. If it says so again, move the file away, together with the files `-wal` and `-shm` beside it: SQLite would write a log that is left behind into the file that takes its place. Then restore a backup, or start with a new one.",
     ...sh("mkdir damaged && mv .countersign/deliveries.db* damaged/"),
   },
   ERR_STORE_FOREIGN: {

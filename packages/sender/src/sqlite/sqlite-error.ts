@@ -14,8 +14,9 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
   [
     "SQLITE_CORRUPT",
     "ERR_STORE_CORRUPT",
+    // libsql has no error for a read that failed: what it got then looks damaged.
     // SQLite would write a log that is left behind into the file that takes the place of this one.
-    "is damaged. Move it away, together with the files -wal and -shm beside it. Then restore a backup, or start with a new one.",
+    "is damaged, or its disk could not read it. Start the process again. If it says so again, move the file away, together with the files -wal and -shm beside it. Then restore a backup, or start with a new one.",
   ],
   ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
   ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", "cannot be opened. Check the path and its permissions."],
@@ -28,7 +29,7 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
   [
     REMOVED_CODE,
     "ERR_STORE_OPEN",
-    "was removed or moved while it is open. Put it back, or start again with a new one: what is stored now would be lost.",
+    "was removed, moved or replaced while it is open. Put it back, or start again with a new one: what is stored now would be lost.",
   ],
   ["SQLITE_BUSY", "ERR_STORE_LOCKED", "is locked by another program."],
 ];

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import type Database from "libsql";
 import type { StoreContext } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -35,20 +35,23 @@ export class Transactions {
   /** Whether commits are flushed to disk. */
   #isFlushing = true;
   #isDown = false;
+  /** The number of the file that is open, whatever its path leads to later. */
+  readonly #inode: bigint | undefined;
 
   constructor(db: Database.Database, parts: TransactionParts) {
     this.#db = db;
     this.#parts = parts;
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
+    this.#inode = inodeOf(parts.path);
   }
 
   /** Commits a group in one transaction, and tells each of its writes whether it was. */
   commit(group: readonly Write[], isFlushed: boolean): void {
     try {
       const { path } = this.#parts;
-      // SQLite goes on in a file that was removed, and what it writes is lost when it is closed.
-      if (isFlushed && path !== MEMORY_PATH && !existsSync(path)) throw fileIsGone();
+      // SQLite goes on in a file that was removed or replaced, and what it writes is lost when it is closed.
+      if (isFlushed && inodeOf(path) !== this.#inode) throw fileIsGone();
       this.#setFlushing(isFlushed);
       this.#begin.run([]);
     } catch (cause) {
@@ -127,6 +130,11 @@ export class Transactions {
   }
 }
 
+/** Undefined when there is no such file, and for a store in memory. As a bigint: those of Windows are no safe integers. */
+function inodeOf(path: string): bigint | undefined {
+  return path === MEMORY_PATH ? undefined : statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
 function fileIsGone(): Error {
-  return Object.assign(new Error("there is no such file"), { code: REMOVED_CODE });
+  return Object.assign(new Error("its path leads to another file, or to none"), { code: REMOVED_CODE });
 }

@@ -7,7 +7,7 @@ import { codeOf, isError } from "@countersign/protocol";
  * | `ERR_STORE_LOCKED` | another sender has the file open | close that one, or use another file |
  * | `ERR_STORE_READ_ONLY` | the file or its folder cannot be written | check permissions and mount |
  * | `ERR_STORE_FULL` | the disk, or the limit set with `maxBytes`, is full | make room; pending deliveries continue by themselves |
- * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | move it away with its `-wal` and `-shm`; restore a backup, or start with a new one |
+ * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | start the process again; if it says so again, move the file away with its `-wal` and `-shm`, and restore a backup, or start with a new one |
  * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
  * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |
  * | `ERR_STORE_UNKNOWN` | the connection broke: whether it was stored is not known | repeat it with the same ids, which is harmless |
