@@ -73,7 +73,11 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   const reach = await reachOf(flags, terminal.cwd);
   // Before the audits, which take minutes: a report that cannot be written is known now, and no report of an earlier run is left.
   const file = junit === undefined ? undefined : await openReportFile(junit, terminal.cwd);
-  const progress = createProgress(terminal, json ? undefined : "Auditing", only?.length ?? audits.length);
+  const progress = await createProgress(
+    terminal,
+    json ? undefined : "Auditing",
+    only?.length ?? audits.length,
+  );
   const print = (result: AuditResult): void => {
     const text = formatResult(result);
     progress.print(isAcceptedForgery(result) ? alarmed(text, terminal) : coloured(text, result, terminal));

@@ -3,7 +3,6 @@ import { bashScript } from "../completion/bash.ts";
 import { describeProgram, type DescribedCommand } from "../completion/describe-program.ts";
 import { fishScript } from "../completion/fish.ts";
 import { zshScript } from "../completion/zsh.ts";
-import { CODE_GROUPS } from "../codes/codes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { examples } from "./examples.ts";
 
@@ -28,6 +27,7 @@ export function completionCommand(terminal: Terminal, exit: (code: number) => vo
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(SCRIPTS)))
     .addHelpText("after", examples("completion"))
     .action(async (shell: Shell, _flags: object, command: Command) => {
+      const { CODE_GROUPS } = await import("../codes/codes.ts");
       const { audits, LANGUAGES } = await import("@countersign/certify");
       const described = describeProgram(command.parent ?? command, {
         "certify --only": audits.map(({ id }) => id),

@@ -54,7 +54,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
     terminal.complain(stoppingText(signal, "sending the calls that were read", CLOSE_MS));
     abort.abort();
   });
-  const progress = createProgress(terminal, json ? undefined : "Importing", 100);
+  const progress = await createProgress(terminal, json ? undefined : "Importing", 100);
   // Where there is a bar, only the bar can make room for a line.
   const hasBar = terminal.stdout.isTTY && !json;
   const tell = withoutRepeats((text) =>

@@ -54,7 +54,7 @@ async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promis
   const { to, secret, keepHeaders, concurrency, json = false } = flags;
   const reach = await reachOf(flags, terminal.cwd);
   const { replay } = await import("../replay/replay.ts");
-  const progress = createProgress(terminal, json ? undefined : "Replaying", 100);
+  const progress = await createProgress(terminal, json ? undefined : "Replaying", 100);
   const onResult = (replayed: ReplayedRequest): void => {
     progress.update(Math.floor(replayed.progress * 100));
     if (json) terminal.print(resultLine(replayed));

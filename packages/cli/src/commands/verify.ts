@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { Command } from "commander";
-import { explainSignature } from "@countersign/server/explain";
 import { messageOf } from "@countersign/protocol";
 import { examples } from "./examples.ts";
 import { secretOption } from "./receiver-options.ts";
@@ -28,6 +27,7 @@ export function verifyCommand(terminal: Terminal, exit: (code: number) => void):
     .addHelpText("after", examples("verify"))
     .action(async (file: string, { secret, signature, json }: VerifyFlags) => {
       const body = await readBody(file, terminal);
+      const { explainSignature } = await import("@countersign/server/explain");
       const { matches, sentence, diagnoses } = explainSignature({ body, signature, secret });
       const mark = matches ? terminal.colors.green("match") : terminal.colors.red("no match");
       terminal.print(json ? jsonLine({ matches, sentence, diagnoses }) : `${mark}: ${printable(sentence)}`);

@@ -2,17 +2,6 @@ import { aliasIdentity } from "@countersign/core";
 import { sampleMessages } from "@countersign/core/testing";
 import type { MessageType } from "@countersign/sender";
 
-/** The seven message types, in the order of their documentation. */
-export const MESSAGE_TYPES: readonly MessageType[] = [
-  "track",
-  "page",
-  "screen",
-  "identify",
-  "alias",
-  "group",
-  "delete",
-];
-
 /** A call as free-form fields; the sender checks them. */
 export type SampleCall = Record<string, unknown>;
 

@@ -1,4 +1,3 @@
-import { MultiBar } from "cli-progress";
 import type { Terminal } from "./terminal.ts";
 
 /** Lines of output, with a progress bar below them where there is a terminal. */
@@ -17,12 +16,14 @@ export interface Progress {
  * @param label What is in progress. Without a label, no bar is shown.
  * @param total The value at which it is done.
  */
-export function createProgress(
+export async function createProgress(
   { stdout, print }: Terminal,
   label: string | undefined,
   total: number,
-): Progress {
+): Promise<Progress> {
   if (!stdout.isTTY || label === undefined) return { update: () => {}, print, stop: () => {} };
+  // Most runs have no terminal, and do not wait for it to load.
+  const { MultiBar } = await import("cli-progress");
   // Of the bars of this library, only those of a group can have lines printed above them.
   const group = new MultiBar({
     stream: stdout,
