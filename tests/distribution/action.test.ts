@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createReceiver } from "@countersign/core";
 import { sendResponse, toWebhookRequest } from "@countersign/core/node";
@@ -124,6 +124,16 @@ describe.skipIf(!hasBash)(`the GitHub Action, by its own script${noBash}`, () =>
     const ran = await runStep({ ...INPUTS, url, report: "reports.xml" });
     expect(ran).toMatchObject({ code: 1, outputs: "report=reports.xml\npassed=false\n" });
     expect(ran.report).toContain("<failure");
+  });
+
+  it("keeps the summary in one block, whatever the output has", async () => {
+    const command = join(mkdtempSync(join(tmpdir(), "countersign-action-")), "command.mjs");
+    onTestFinished(() => rmSync(dirname(command), { recursive: true, force: true }));
+    writeFileSync(command, 'console.log("a\\n```\\n````\\n# no heading");');
+    const ran = await runStep({ ...INPUTS, url: await startReceiver("dev"), command: `node ${command}` });
+    expect(ran.summary).toBe(
+      "### `countersign certify`\n`````text\na\n```\n````\n# no heading\n`````\n",
+    );
   });
 
   it("waits until the receiver listens, and says so when it never does", async () => {
