@@ -131,9 +131,7 @@ describe.skipIf(!hasBash)(`the GitHub Action, by its own script${noBash}`, () =>
     onTestFinished(() => rmSync(dirname(command), { recursive: true, force: true }));
     writeFileSync(command, 'console.log("a\\n```\\n````\\n# no heading");');
     const ran = await runStep({ ...INPUTS, url: await startReceiver("dev"), command: `node ${command}` });
-    expect(ran.summary).toBe(
-      "### `countersign certify`\n`````text\na\n```\n````\n# no heading\n`````\n",
-    );
+    expect(ran.summary).toBe("### `countersign certify`\n`````text\na\n```\n````\n# no heading\n`````\n");
   });
 
   it("waits until the receiver listens, and says so when it never does", async () => {

@@ -12,6 +12,7 @@ import {
 import { examples } from "./examples.ts";
 import { createProgress } from "../terminal/progress.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { UsageError } from "../errors/usage-error.ts";
 
 interface ReplayFlags extends ReceiverFlags {
   readonly to: string;
@@ -73,7 +74,9 @@ async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promis
       onUnreadable,
     });
     progress.stop();
-    summarise(report, file, flags, terminal);
+    if (report.sent === 0 && report.unreadable === 0)
+      throw new UsageError(`${file} has no messages. Record some with countersign serve --record ${file}`);
+    summarise(report, flags, terminal);
     return report.failed === 0 && report.unreadable === 0 && report.sent > 0 ? 0 : 1;
   } finally {
     progress.stop();
@@ -82,7 +85,6 @@ async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promis
 
 function summarise(
   { sent, succeeded, failed, unreadable, withheld }: ReplayReport,
-  file: string,
   { to, json = false }: ReplayFlags,
   terminal: Terminal,
 ): void {
@@ -94,8 +96,6 @@ function summarise(
       `Not sent: ${printable(withheld.join(", "))}, recorded for another receiver. Give --keep-headers to send ${withheld.length === 1 ? "it" : "them"} to ${to}.`,
     );
   }
-  if (sent === 0)
-    terminal.complain(`${file} has no messages. Record some with countersign serve --record ${file}`);
 }
 
 function resultLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {

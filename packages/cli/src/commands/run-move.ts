@@ -1,5 +1,6 @@
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { messageOf } from "@countersign/protocol";
 import {
   createSender,
   type MovedCounts,
@@ -68,14 +69,39 @@ interface Place {
   readonly data?: string;
 }
 
+/** How each SQLite file begins that anything was written into. */
+const SQLITE_MAGIC = "SQLite format 3\0";
+
+/** Checked before the database is waited for. */
 function placeOfData(path: string, from: string): Place {
   if (!existsSync(path)) throw new UsageError(`There is no ${from}. Pass the directory of serve --data.`);
-  if (!statSync(path).isDirectory()) return { file: path };
+  if (!statSync(path).isDirectory()) return { file: assertSqlite(path) };
   const file = join(path, "deliveries.db");
-  if (existsSync(file)) return { file, data: path };
+  if (existsSync(file)) return { file: assertSqlite(file), data: path };
   throw new UsageError(
     `${from} has no deliveries.db, so it is not a directory of serve --data. Pass that directory, or the file of a sqliteStore.`,
   );
+}
+
+function assertSqlite(file: string): string {
+  const head = headOf(file);
+  if (head === "" || head === SQLITE_MAGIC) return file;
+  throw new UsageError(
+    `${file} is not a SQLite database. Pass the directory of serve --data, or the file of a sqliteStore.`,
+  );
+}
+
+function headOf(file: string): string {
+  const head = Buffer.alloc(SQLITE_MAGIC.length);
+  let opened: number | undefined;
+  try {
+    opened = openSync(file, "r");
+    return head.toString("latin1", 0, readSync(opened, head));
+  } catch (error) {
+    throw new UsageError(`Cannot read ${file}: ${messageOf(error)}. Pass a file that can be read.`);
+  } finally {
+    if (opened !== undefined) closeSync(opened);
+  }
 }
 
 /** Adds the sources of a data directory to the settings in the database, which are those of its servers. */

@@ -16,6 +16,7 @@ import {
   type CallType,
   type OptionNames,
 } from "@countersign/protocol";
+import { UsageError } from "../errors/usage-error.ts";
 import { BEGINNING, type Place } from "../input/read-lines.ts";
 import { tellingFailures } from "./telling-failures.ts";
 import { checkCalls, importCalls, type ImportCall } from "./file-calls.ts";
@@ -90,7 +91,7 @@ const UNSAVED = "Its progress cannot be stored.";
  * sent. Its position is kept in a file beside it, so that the next run continues there, also after a kill.
  * Calls that are then sent again have the same `messageId`, by which the server recognises them.
  *
- * @throws UsageError when the file cannot be read, has a line that is not a call, or has changed since an earlier run.
+ * @throws UsageError when the file cannot be read, has no call or a line that is not a call, or has changed since an earlier run.
  * @throws TypeError for an option that is unknown or wrong.
  * @example
  * ```ts
@@ -107,7 +108,9 @@ export async function importFile(options: ImportOptions): Promise<ImportReport> 
   const progress = await openProgress(file, server, restart);
   const after = progress.earlier?.place ?? BEGINNING;
   const { size } = await stat(file);
-  await checkCalls(file, after, size);
+  const count = await checkCalls(file, after, size);
+  if (count === 0 && progress.earlier === undefined)
+    throw new UsageError(`${file} has no calls. Write one call on each line.`);
   return new Import(options, progress, after, size).run();
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
@@ -227,5 +227,19 @@ describe("countersign move", () => {
     );
     expect(noStore.code).toBe(2);
     expect(existsSync(join(empty, "deliveries.db"))).toBe(false);
+    const text = join(empty, "notes.txt");
+    writeFileSync(text, "Not a database at all.");
+    mkdirSync(join(empty, "deliveries.db"));
+    for (const [from, what] of [
+      [
+        text,
+        "notes.txt is not a SQLite database. Pass the directory of serve --data, or the file of a sqliteStore.",
+      ],
+      [empty, "deliveries.db: EISDIR"],
+    ] as const) {
+      const refused = await runCommand(["move", from, "--store", away]);
+      expect([refused.code, refused.stderr.split("\n").length]).toEqual([2, 2]);
+      expect(refused.stderr).toContain(what);
+    }
   });
 });

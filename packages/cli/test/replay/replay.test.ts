@@ -93,7 +93,7 @@ describe("replay", () => {
     expect(received.map(({ headers }) => headers["x-signature"])).toEqual([sign(body, "new"), "recorded"]);
   });
 
-  it("says how it went, which headers it kept back, and where there was nothing to send", async () => {
+  it("says how it went, and which headers it kept back", async () => {
     const some = recording([Buffer.from("{}")]);
     const sentAll = "1 sent, 1 answered 2xx, 0 not.\n";
     expect(await runCommand(["replay", some, "--to", to, "--keep-headers"])).toEqual({
@@ -111,12 +111,6 @@ describe("replay", () => {
       code: 1,
       stdout: "line 1: network: refused the connection\n1 sent, 0 answered 2xx, 1 not.\n",
       stderr: "",
-    });
-    const none = recording([]);
-    expect(await runCommand(["replay", none, "--to", to])).toEqual({
-      code: 1,
-      stdout: "0 sent, 0 answered 2xx, 0 not.\n",
-      stderr: `countersign: ${none} has no messages. Record some with countersign serve --record ${none}\n`,
     });
   });
 

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import {
   checkClock,
   checkFunction,
@@ -83,8 +84,17 @@ export function checked(check: () => void): void {
 
 /** Checks who can reach a server, and by which names. */
 export function checkReach({ host, token, allowHosts = [] }: GuardOptions & { readonly host: string }): void {
+  checkHost(host);
   checkToken(host, token);
   checkAllowHosts(allowHosts);
+}
+
+/** A URL is none that a token would help. */
+function checkHost(host: string): void {
+  if (isIP(host) !== 0 || !/[/:\s]/u.test(host)) return;
+  throw new ServerOptionsError(
+    `\`host\`, or --host, has "${host}". Give an address or a name, such as 127.0.0.1, without http://, a port or a path.`,
+  );
 }
 
 /** Anything else than a name would never be found in a request, and all of them would be refused. */

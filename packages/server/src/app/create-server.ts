@@ -15,7 +15,7 @@ import type { CountersignServer } from "./server.ts";
 import { DEFAULT_HOST, ServerOptionsError, sourcesOf, type ServerOptions } from "./server-options.ts";
 
 const NOWHERE =
-  "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or write a countersign.config.json.";
+  "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or give `to` or `sources` in a countersign.config.json.";
 const DEFAULT_PORT = 4010;
 const DEFAULT_MAX_CONNECTIONS = 1_000;
 /** How much rejected messages may take, in addition to the deliveries. */

@@ -77,6 +77,13 @@ describe("everything but /v1", () => {
   });
 });
 
+it.each(["http://0.0.0.0", "http://127.0.0.1:4010/", "0.0.0.0:4010", "[::]", "127.0.0.1/api", " "])(
+  "%j is refused as a host, without asking for a token",
+  async (host) => {
+    await expect(createServer({ to: TO, port: 0, host })).rejects.toThrow("Give an address or a name");
+  },
+);
+
 describe("the token", () => {
   it("is needed to listen on a network", async () => {
     await expect(createServer({ to: TO, port: 0, host: "0.0.0.0" })).rejects.toThrow(
