@@ -259,11 +259,11 @@ const PARTS: readonly Part[] = [
       receiver.mode = "down";
       await track("Ordered", 3);
       await press(link(page, /^Recover$/), main(page));
-      const tryAll = button(page, "Try 3 waiting now");
+      const tryAll = button(page, "3 wait: try now");
       await tryAll.waitFor();
       receiver.mode = "verifies";
       await press(tryAll);
-      await button(page, "Try 0 waiting now").waitFor();
+      await button(page, "0 wait: try now").waitFor();
       expect(receiver.accepted).toHaveLength(3);
     },
   },
