@@ -74,7 +74,7 @@ export function Recover(): JSX.Element {
         <div class="actions">
           <Resend label="Resend all" run={run} filter={filter} disabled={!matching} />
           <Resend
-            label={`${count(waiting)} wait: try now`}
+            label={`Try now: ${count(waiting)} waiting`}
             run={run}
             filter={{ ...filter, state: "pending" }}
             disabled={!waiting}

@@ -259,11 +259,11 @@ const PARTS: readonly Part[] = [
       receiver.mode = "down";
       await track("Ordered", 3);
       await press(link(page, /^Recover$/), main(page));
-      const tryAll = button(page, "3 wait: try now");
+      const tryAll = button(page, "Try now: 3 waiting");
       await tryAll.waitFor();
       receiver.mode = "verifies";
       await press(tryAll);
-      await button(page, "0 wait: try now").waitFor();
+      await button(page, "Try now: 0 waiting").waitFor();
       expect(receiver.accepted).toHaveLength(3);
     },
   },

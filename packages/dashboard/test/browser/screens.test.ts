@@ -389,7 +389,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await banner.getByRole("link", { name: "Recover them" }).click();
     const chosen = page.getByRole("main").getByRole("combobox", { name: "Destination" });
     await expect.poll(() => chosen.inputValue()).toBe("default/webhooks");
-    await page.getByRole("button", { name: "6 wait: try now" }).waitFor();
+    await page.getByRole("button", { name: "Try now: 6 waiting" }).waitFor();
     await banner.getByRole("link", { name: "See what is left" }).click();
     await page.getByText(/^6 of 8/).waitFor();
     receiver.mode = "verifies";
@@ -514,13 +514,13 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     receiver.mode = "down";
     await track("Ordered", 7);
     const page = await openPage(`${server.url}/#/recover`);
-    const tryAll = page.getByRole("button", { name: /^\d+ wait: try now$/ });
-    await page.getByRole("button", { name: "7 wait: try now" }).click();
+    const tryAll = page.getByRole("button", { name: /^Try now: \d+ waiting$/ });
+    await page.getByRole("button", { name: "Try now: 7 waiting" }).click();
     await page.getByRole("status").filter({ hasText: "7 tried." }).waitFor();
     await vi.waitFor(() => expect(receiver.requests).toBe(14));
     receiver.mode = "verifies";
     await tryAll.click();
-    await page.getByRole("button", { name: "0 wait: try now" }).waitFor();
+    await page.getByRole("button", { name: "Try now: 0 waiting" }).waitFor();
     expect(await tryAll.isDisabled()).toBe(true);
     expect(new Set(receiver.accepted).size).toBe(7);
   });

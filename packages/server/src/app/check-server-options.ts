@@ -89,7 +89,7 @@ export function checkReach({ host, token, allowHosts = [] }: GuardOptions & { re
   checkAllowHosts(allowHosts);
 }
 
-/** A URL is none that a token would help. */
+/** A server cannot listen on a URL, and a token would not help. */
 function checkHost(host: string): void {
   if (isIP(host) !== 0 || !/[/:\s]/u.test(host)) return;
   throw new ServerOptionsError(
