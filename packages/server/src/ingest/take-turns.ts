@@ -1,3 +1,6 @@
+import { performance } from "node:perf_hooks";
+import { setImmediate } from "node:timers";
+
 /** How long one request may work before others get a turn. A judgement of a single message adds some milliseconds at most. */
 const TURN_MS = 10;
 

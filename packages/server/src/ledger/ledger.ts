@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import { setImmediate } from "node:timers";
 import type Database from "libsql";
 import { messageOf } from "@countersign/protocol";
 import { releaseNativeHandles } from "@countersign/sender";
