@@ -11,6 +11,7 @@ import {
   nestsDeeperThan,
   OBJECT_FIELDS,
   TEXT_FIELDS,
+  utf8Bytes,
   type CallType,
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
@@ -75,6 +76,11 @@ const RECORDED_FIELDS = ["type", "timestamp", ...TEXT_FIELDS, ...OBJECT_FIELDS] 
  */
 const FIELD_BYTES = 64;
 
+/** Receivers are told of no larger message: a call, and the context of its batch. */
+const MAX_MESSAGE_BYTES = 2 * MAX_CALL_BYTES;
+const TOO_LARGE_WITH_TRAITS =
+  "With the context of its batch, and the traits of that as its own, the message is larger than 65,536 bytes of JSON.";
+
 class Rejected extends Error {
   readonly reason: RejectionReason;
   constructor(reason: RejectionReason, detail: string = REJECTION_REASONS[reason]) {
@@ -138,6 +144,8 @@ function toCall(message: unknown, surroundings: CallSurroundings): IngestedCall 
   const missing = missingField(type, texts);
   if (missing) throw new Rejected(missing.rule);
   const { properties, traits, context, integrations } = readObjects(type, message, surroundings);
+  // Those of its context, which an identify call without any has, are in it twice.
+  if (traits !== undefined && traits === context?.["traits"]) assertSendable({ ...texts, traits, context });
   const times = readTimes(message, surroundings);
   const { fallbackKey } = surroundings;
   // Every call has the same fields in the same order: what reads calls of one shape is several times as fast.
@@ -170,6 +178,14 @@ function assertFits(message: JsonRecord): void {
   if (mostParsedBytes(message) <= MAX_CALL_BYTES) return;
   assertShallow(message);
   measure(recordedFields(message));
+}
+
+/** Rejects a call that would leave as a larger message than receivers are told of. */
+function assertSendable(fields: JsonRecord): void {
+  const { traits, context } = fields;
+  if (mostParsedBytes({ traits, context }) <= MAX_CALL_BYTES) return;
+  if (utf8Bytes(JSON.stringify(fields)) <= MAX_MESSAGE_BYTES) return;
+  throw new Rejected("message_too_large", TOO_LARGE_WITH_TRAITS);
 }
 
 /** A null field counts as absent on this wire. A null inside properties or traits is the customer's own value. */

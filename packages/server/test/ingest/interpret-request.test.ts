@@ -335,6 +335,19 @@ describe("the context and integrations of a batch", () => {
     expect(calls).toMatchObject([{ traits, context: full }]);
   });
 
+  it("do not make a message of more than 65,536 bytes, which receivers need not take", async () => {
+    const context = { traits: { b: full.a.slice(10_000) } };
+    const call = { type: "identify", userId: "u" };
+    const { calls, rejections } = await batch({
+      context,
+      batch: [call, { ...call, context: { a: full.a.slice(1_000) } }],
+    });
+    expect(calls).toMatchObject([{ traits: context.traits, context }]);
+    expect(rejections).toMatchObject([
+      { index: 1, reason: "message_too_large", detail: expect.stringContaining("65,536") },
+    ]);
+  });
+
   it("are rejected with the whole batch when they are too large or nest too deeply", async () => {
     const tooLarge = { a: `${full.a}x` };
     expect((await batch({ context: tooLarge, batch: [largest, largest] })).rejections).toMatchObject([
