@@ -22,6 +22,8 @@ interface TransactionParts {
 }
 
 const NOTHING: readonly DeliveryCount[] = [];
+/** A file that is missing is no error, and the numbers of Windows are no safe integers. */
+const AS_IT_IS = { bigint: true, throwIfNoEntry: false } as const;
 
 /**
  * Commits writes in groups, and so flushes them to disk once. Settlements are not flushed to disk unless something else is:
@@ -35,7 +37,7 @@ export class Transactions {
   /** Whether commits are flushed to disk. */
   #isFlushing = true;
   #isDown = false;
-  /** The number of the file that is open, whatever its path leads to later. */
+  /** The number of the file that is open, whatever its path leads to later; none of a store in memory. */
   readonly #inode: bigint | undefined;
 
   constructor(db: Database.Database, parts: TransactionParts) {
@@ -43,15 +45,15 @@ export class Transactions {
     this.#parts = parts;
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
-    this.#inode = inodeOf(parts.path);
+    this.#inode = parts.path === MEMORY_PATH ? undefined : statSync(parts.path, AS_IT_IS)?.ino;
   }
 
   /** Commits a group in one transaction, and tells each of its writes whether it was. */
   commit(group: readonly Write[], isFlushed: boolean): void {
     try {
-      const { path } = this.#parts;
       // SQLite goes on in a file that was removed or replaced, and what it writes is lost when it is closed.
-      if (isFlushed && inodeOf(path) !== this.#inode) throw fileIsGone();
+      if (isFlushed && this.#inode !== undefined && statSync(this.#parts.path, AS_IT_IS)?.ino !== this.#inode)
+        throw fileIsGone();
       this.#setFlushing(isFlushed);
       this.#begin.run([]);
     } catch (cause) {
@@ -128,11 +130,6 @@ export class Transactions {
     }
     for (const write of group) write.failed(error);
   }
-}
-
-/** Undefined when there is no such file, and for a store in memory. As a bigint: those of Windows are no safe integers. */
-function inodeOf(path: string): bigint | undefined {
-  return path === MEMORY_PATH ? undefined : statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
 function fileIsGone(): Error {
