@@ -19,8 +19,8 @@ import { publicPackages } from "./public-packages.mjs";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const BESIDE_THE_BUILD = ["README.md", "CHANGELOG.md", "LICENSE"];
 
-/** Functions of another package that become part of this one, because each package and each file costs a cold start. */
-const INLINED = { "@countersign/core": ["@countersign/protocol/json", "@countersign/protocol/options"] };
+/** Functions without state, which become part of what uses them, because each package and each file costs a cold start. */
+const INLINED = new Set(["@countersign/protocol/json", "@countersign/protocol/options"]);
 
 /** What almost every module needs anyway: it decides of no file of its own. */
 const LIGHT = /^(?:#|@countersign\/(?:core|protocol)(?:\/|$))/;
@@ -35,13 +35,30 @@ export async function writePublishable(folder, target) {
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   mkdirSync(target, { recursive: true });
   copyRest(folder, target, manifest);
-  const inlined = INLINED[manifest.name] ?? [];
-  const entries = codeFilesOf(manifest).map((file) => [basename(file, ".js"), join(folder, file)]);
+  const files = codeFilesOf(manifest);
+  const isInlined = (file) => INLINED.has(`${manifest.name}/${basename(file, ".js")}`);
+  const inlined = files.filter(isInlined);
+  if (inlined.length > 0) await writeBundle(folder, target, inlined);
+  await writeBundle(
+    folder,
+    target,
+    files.filter((file) => !isInlined(file)),
+  );
+  const { scripts: _, devDependencies: _own, ...published } = manifest;
+  writeFileSync(
+    join(target, "package.json"),
+    `${JSON.stringify({ ...published, dependencies: withRanges(manifest.dependencies, folder) }, undefined, 2)}\n`,
+  );
+}
+
+/** Writes entry points of a package, and what they share. */
+async function writeBundle(folder, target, files) {
+  const entries = files.map((file) => [basename(file, ".js"), join(folder, file)]);
   const bundle = await rolldown({
     input: Object.fromEntries(entries),
     platform: "node",
     // Other packages, Node's own modules, and names whose file is chosen where the code runs.
-    external: (id) => !id.startsWith(".") && !isAbsolute(id) && !inlined.includes(id),
+    external: (id) => !id.startsWith(".") && !isAbsolute(id) && !INLINED.has(id),
     // No entry point gets an export more; with the file names below, none needs one.
     preserveEntrySignatures: "allow-extension",
     treeshake: { moduleSideEffects: false },
@@ -63,11 +80,6 @@ export async function writePublishable(folder, target) {
     },
   });
   await bundle.close();
-  const { scripts: _, devDependencies: _own, ...published } = manifest;
-  writeFileSync(
-    join(target, "package.json"),
-    `${JSON.stringify({ ...published, dependencies: withRanges(manifest.dependencies, folder) }, undefined, 2)}\n`,
-  );
 }
 
 /**

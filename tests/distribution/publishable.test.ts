@@ -114,6 +114,8 @@ describe("what is published", () => {
     const loaded = (await loadedBy("@countersign/express")).filter((url) => url.startsWith("file:"));
     expect(loaded.length).toBeLessThanOrEqual(5);
     expect(loaded.join("\n")).not.toMatch(/explain|parsed-body/);
+    const client = (await loadedBy("@countersign/client")).filter((url) => url.startsWith("file:"));
+    expect(client.length, "the client, and one file of protocol").toBe(2);
   });
 
   it("leads from a stack to the sources", () => {
