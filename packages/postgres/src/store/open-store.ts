@@ -31,11 +31,9 @@ import { joinAlone } from "../workers/join-alone.ts";
 import { Membership } from "../workers/membership.ts";
 import type { HeartbeatRow } from "../workers/worker-statements.ts";
 import { WorkerTable } from "../workers/worker-table.ts";
+import { Lookout } from "./lookout.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Takeover } from "./takeover.ts";
-
-/** How often the database is asked for what no notice has told: with notices, and without. */
-const [PEEK_MS, PEEK_WITHOUT_NOTICES_MS] = [10_000, 1_000];
 
 /** For operators: it works, and could work better. */
 const DEAF =
@@ -70,9 +68,9 @@ export class OpenStore {
   readonly #intake: Intake;
   readonly #maintenance: Maintenance;
   readonly #takeover: Takeover;
+  readonly #lookout: Lookout;
   readonly #claims = new Claims();
   readonly #workers: WorkerTable;
-  #peekedAt = Number.NEGATIVE_INFINITY;
   /** Since when something waits for a process that delivers, and there is none, by `performance.now()`. */
   #leftAt: number | undefined;
   #isClosed = false;
@@ -124,6 +122,14 @@ export class OpenStore {
       },
       this.membership.id,
     );
+    this.#lookout = new Lookout({
+      connections,
+      dispatcher: this.dispatcher,
+      bulletin: this.bulletin,
+      hasOthers: () => this.membership.hasOthers,
+      missed: () => context.missed(),
+      failed: this.#failed,
+    });
     this.#maintenance = new Maintenance({
       connections,
       names,
@@ -295,20 +301,7 @@ export class OpenStore {
     // By a clock that is wrong, everything may look as if it were outdated.
     if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);
     void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late));
-    const every = this.bulletin.hears ? PEEK_MS : PEEK_WITHOUT_NOTICES_MS;
-    const [now, { lostUntil }] = [performance.now(), this.connections];
-    // Nobody has heard of what a command stored whose answer was lost.
-    const isLost = this.#peekedAt < lostUntil && lostUntil <= now;
-    if (isLost) this.bulletin.tell({ missed: true });
-    if (!isLost && now - this.#peekedAt < every) return;
-    this.#peekedAt = now;
-    void this.bulletin.check();
-    this.dispatcher.peek().catch((error: unknown) => {
-      // The next heartbeat asks again.
-      this.#peekedAt = Number.NEGATIVE_INFINITY;
-      this.#failed(error);
-    });
-    if (!this.bulletin.hears && this.membership.hasOthers) this.#options.context.missed();
+    this.#lookout.look();
   };
 
   #assertSafe(): void {
