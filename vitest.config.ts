@@ -17,6 +17,5 @@ export default defineConfig({
       "tests/realms/vitest.config.ts",
       "bench/vitest.config.ts",
     ],
-    coverage: { provider: "v8", include: ["packages/*/src/**"] },
   },
 });

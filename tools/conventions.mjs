@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const SOURCES =
   /^(?:packages\/[^/]+\/(?:src|test|bench)|tests|tools|scripts|examples\/[^/]+\/src)\/.*\.(?:ts|mjs)$/;
 const TEXTS = /^(?:docs\/.*|packages\/[^/]+\/README|[A-Z]+)\.md$/;
-const SKIPPED = /(?:^|\/)(?:node_modules|dist|coverage|\.git)(?:\/|$)/;
+const SKIPPED = /(?:^|\/)(?:node_modules|dist|\.git)(?:\/|$)/;
 const CITATION = /\(spec \d+(?:\.\d+)*(?:, \d+(?:\.\d+)*)*\)/g;
 const LOOSE_CITATION = /\bspec(?:,? section| chapter| §)? ?\d+(?:\.\d+)*/gi;
 

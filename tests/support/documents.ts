@@ -21,7 +21,7 @@ export function placeOf({ file, line }: Pick<Block, "file" | "line">): string {
 }
 
 /** Folders without documents of ours: what is installed, built or generated from sources that are checked themselves. */
-const SKIPPED = new Set(["node_modules", "dist", "api", "coverage", "sbom", "test"]);
+const SKIPPED = new Set(["node_modules", "dist", "api", "sbom", "test"]);
 
 /** Every Markdown document of the repository, by its path from the root. */
 export function documents(): readonly string[] {
