@@ -19,6 +19,9 @@ const PATIENT = {
 /** A failure tells the whole of what differs: of a run on another machine, nothing else is seen. */
 const WHOLE = { chaiConfig: { truncateThreshold: 0 } };
 
+/** `dist` is loaded by Node, as users load it. Vitest would transform each of its files anew for each file of tests. */
+const AS_BUILT = { deps: { external: [/\/node_modules\//, /\/packages\/[^/]+\/dist\//] } };
+
 /**
  * The tests of a package: those in its `test` folder.
  *
@@ -26,5 +29,7 @@ const WHOLE = { chaiConfig: { truncateThreshold: 0 } };
  * @param more - Settings of its own.
  */
 export function testsOf(name: string, more: UserWorkspaceConfig["test"] = {}): UserWorkspaceConfig {
-  return defineProject({ test: { ...PATIENT, ...WHOLE, name, include: ["test/**/*.test.ts"], ...more } });
+  return defineProject({
+    test: { ...PATIENT, ...WHOLE, server: AS_BUILT, name, include: ["test/**/*.test.ts"], ...more },
+  });
 }
