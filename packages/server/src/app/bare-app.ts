@@ -3,6 +3,7 @@ import { isDateTime } from "../api/date-time.ts";
 import { answerWithProblems } from "../api/answer-with-problems.ts";
 import { watchMethods } from "../allowed-methods.ts";
 import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } from "./broken-request.ts";
+import { compileOnDemand } from "./compile-on-demand.ts";
 import { limitConnections } from "./connections.ts";
 import type { TlsOptions } from "./server-options.ts";
 
@@ -46,6 +47,7 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
       reply.hijack();
       answerMalformedUrl(url, reply.raw);
     },
+    schemaController: { compilersFactory: compileOnDemand },
     // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one, and 1e400,
     // which is read as Infinity, for an integer.
     ajv: {
