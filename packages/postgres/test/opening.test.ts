@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import pg from "pg";
+import type { StoreState } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { quietContext } from "../../sender/test/support/acceptances.ts";
 import { Connections } from "../src/database/connections.ts";
@@ -13,7 +14,15 @@ import { namesOf } from "../src/schema/names.ts";
 import { DeliveryLog } from "../src/tables/delivery-log.ts";
 import { readCounts } from "../src/tables/tallies.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
-import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import {
+  ask,
+  connectTo,
+  newSchema,
+  NO_POSTGRES,
+  startPostgres,
+  type TestPostgres,
+} from "./support/start-postgres.ts";
+import { until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -96,6 +105,34 @@ describe.skipIf(server === undefined)(
       const { stdout } = await promisify(execFile)(process.execPath, [CLOSED_AT_ONCE, url, newSchema()]);
       // A command that waited for a connection kept it running for 5 to 6 s.
       expect(Number(stdout)).toBeLessThan(4_000);
+    });
+
+    it("waits for a database that is away again before the settings were read, and from then on says that it is away", async () => {
+      const own = (await startPostgres({ fsync: "off" })) as TestPostgres;
+      onTestFinished(() => own.stop());
+      const store = postgresStore({ url: own.url });
+      const states: StoreState[] = [];
+      const stateChanged = (state: StoreState): void => void states.push(state);
+      await store.open({ ...quietContext(systemClock()), stateChanged });
+      onTestFinished(() => store.close());
+      own.signal("SIGKILL");
+      const reading = store.settings?.get();
+      const writing = store.settings?.put(0, "{}");
+      await until("it is told", () => states.at(-1)?.state === "down");
+      await own.start();
+      await Promise.all([reading, writing]);
+      expect(await store.settings?.get()).toEqual({ version: 1, text: "{}" });
+      store.settings?.watch(() => {});
+      own.signal("SIGKILL");
+      const message: unknown = expect.stringMatching(/^The database cannot be reached: /u);
+      await until("nothing answers", () =>
+        connectTo(own.url).then(
+          () => false,
+          () => true,
+        ),
+      );
+      await expect(store.settings?.get()).rejects.toMatchObject({ code: "ERR_STORE_FAILED", message });
+      await expect(store.settings?.put(1, "")).rejects.toMatchObject({ code: "ERR_STORE_FAILED", message });
     });
 
     it("does not try again for what the URL lacks, and says what it is", async () => {

@@ -36,11 +36,20 @@ export async function openSharedStore(
 ): Promise<DeliveryStore> {
   const { postgresStore } = await import("@countersign/postgres");
   const store = storeOf(() => postgresStore({ url, keep }));
+  const { settings } = store;
+  let isOpen = false;
   return {
     ...store,
+    // Whoever opens the store follows the settings when it has read them: until then, it waits for the database.
+    settings: settings && {
+      ...settings,
+      watch(listener) {
+        isOpen = true;
+        return settings.watch(listener);
+      },
+    },
     async open(context) {
       let told: string | undefined;
-      let isOpen = false;
       const opening = store.open({
         ...context,
         stateChanged(state) {
@@ -51,11 +60,9 @@ export async function openSharedStore(
           context.stateChanged(state);
         },
       });
-      const opened = await opening.catch((error: unknown) => {
+      return opening.catch((error: unknown) => {
         throw inWordsOfTheCommand(error, url);
       });
-      isOpen = true;
-      return opened;
     },
   };
 }

@@ -227,6 +227,25 @@ describe.skipIf(primary === undefined)(
       },
     );
 
+    it("answers 503 to a change of the settings while the database is away, and says so", async () => {
+      const own = (await startPostgres({ fsync: "off" })) as TestPostgres;
+      onTestFinished(() => own.stop());
+      const { url } = await startServer(own.url, await startTally());
+      const put = () => send(`${url}/api/sources/shop`, { method: "PUT", body: {} });
+      own.signal("SIGKILL");
+      await until("nothing answers", () =>
+        connectTo(own.url).then(
+          () => false,
+          () => true,
+        ),
+      );
+      const refused = await put();
+      expect(refused.status).toBe(503);
+      expect(refused.text).toContain("The database cannot be reached");
+      await own.start();
+      await until("it is changed", async () => (await put()).status < 300);
+    });
+
     it("tells settings that another process changed, and refuses a change of older ones with 412", async () => {
       const tally = await startTally();
       const schema = newSchema();

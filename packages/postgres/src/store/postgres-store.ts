@@ -7,7 +7,12 @@ import {
   type OptionHints,
   type OptionNames,
 } from "@countersign/protocol";
-import { type DeliveryStore, StoreError, type StoreContext } from "@countersign/sender/store";
+import {
+  type DeliveryStore,
+  type SharedSettings,
+  StoreError,
+  type StoreContext,
+} from "@countersign/sender/store";
 import { Connections } from "../database/connections.ts";
 import { isConflict, mayPass, storeErrorOf } from "../database/postgres-error.ts";
 import type { PostgresPool } from "../database/postgres-pool.ts";
@@ -59,6 +64,9 @@ const SHORTEST_LEASE_MS = 1_000;
 const LONGEST_LEASE_MS = 86_400_000;
 const RETRY_MS = 250;
 
+/** Once the store is open, its heartbeats tell that the database is away. */
+const heartTells = (): void => {};
+
 /**
  * Keeps deliveries in PostgreSQL (14 or later), for senders in any number of processes, on any number of machines.
  *
@@ -95,15 +103,17 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     );
   };
   const connections = (): Connections => store().connections;
-  const settings = new SettingsTable(connections, names, (version) =>
+  const table = new SettingsTable(connections, names, (version) =>
     opened?.bulletin.tell({ settings: version }),
   );
+  /** Until when what belongs to opening is tried again, by `performance.now()`. */
+  let openUntil = Number.NEGATIVE_INFINITY;
 
   async function openOnce(context: StoreContext): Promise<{ readonly generation: number }> {
     const made = new Connections(where);
     try {
       const { generation } = await migrate(made, names);
-      const next = new OpenStore({ connections: made, names, context, leaseMs, keepMs, settings });
+      const next = new OpenStore({ connections: made, names, context, leaseMs, keepMs, settings: table });
       await next.start();
       opened = next;
       return { generation };
@@ -113,15 +123,14 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     }
   }
 
-  async function openInTime(context: StoreContext): Promise<{ readonly generation: number }> {
-    const until = performance.now() + openWithinMs;
+  async function whileOpening<T>(action: () => Promise<T>, failed: (error: StoreError) => void): Promise<T> {
     for (;;) {
       try {
-        return await openOnce(context);
+        return await action();
       } catch (error) {
-        const isOver = isClosed || performance.now() >= until;
+        const isOver = isClosed || performance.now() >= openUntil;
         if (isOver || !(mayPass(error) || isConflict(error))) throw storeErrorOf(error);
-        context.stateChanged({ state: "down", reason: storeErrorOf(error).message });
+        failed(storeErrorOf(error));
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -131,7 +140,11 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     if (opened !== undefined || isClosed) {
       throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
     }
-    const trying = openInTime(context);
+    openUntil = performance.now() + openWithinMs;
+    const trying = whileOpening(
+      () => openOnce(context),
+      ({ message: reason }) => context.stateChanged({ state: "down", reason }),
+    );
     opening = trying.catch(() => {});
     const result = await trying;
     if (isClosed) throw new StoreError("ERR_STORE_CLOSED", "The store was closed while it was being opened.");
@@ -160,6 +173,16 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
       result = Promise.reject(error);
     }
     return result.then(ended, failed);
+  };
+
+  /** Whoever opens the store reads the settings, puts its own, and then watches them: until then, it is being opened. */
+  const settings: SharedSettings = {
+    get: () => attempt(() => whileOpening(() => table.get(), heartTells)),
+    put: (version, text) => attempt(() => whileOpening(() => table.put(version, text), heartTells)),
+    watch(listener) {
+      openUntil = Number.NEGATIVE_INFINITY;
+      return table.watch(listener);
+    },
   };
 
   return {
