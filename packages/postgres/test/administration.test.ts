@@ -27,8 +27,21 @@ const server = await startPostgres({
 });
 const url = server?.url ?? "postgres://127.0.0.1";
 const limitsTransactions = await isFrom(17, server);
+const runbook = readFileSync(new URL("../../../docs/scaling.md", import.meta.url), "utf8");
 /** So many are kept, each with 12 tables and indexes that a list locks. */
 const DAYS = 30;
+
+/** Runs a program of PostgreSQL. */
+function run(program: string, ...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(join(programs() ?? "", program), args);
+  if (status !== 0) throw new Error(String(stderr));
+}
+
+function backupFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "backup");
+}
 
 describe.skipIf(server === undefined)(
   `what an administrator of the database does (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
@@ -261,7 +274,6 @@ describe.skipIf(server === undefined)(
       await ask(url, `TRUNCATE ${schema}.tally`);
       await accept("fourth");
       expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 1, delivered: 0 });
-      const runbook = readFileSync(new URL("../../../docs/scaling.md", import.meta.url), "utf8");
       const [, sql = ""] = /```sql\n(.*?)```/s.exec(runbook) ?? [];
       await ask(url, sql.replaceAll("countersign.", `${schema}.`));
       expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 2, delivered: 2 });
@@ -293,13 +305,7 @@ describe.skipIf(server === undefined)(
       const claimed = `SELECT FROM ${schema}.delivery WHERE worker IS NOT NULL`;
       await until("it is claimed", async () => (await ask(url, claimed)).length === 1);
 
-      const folder = mkdtempSync(join(tmpdir(), "countersign-backup-"));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const file = join(folder, "backup");
-      const run = (program: string, ...args: readonly string[]): void => {
-        const { status, stderr } = spawnSync(join(programs() ?? "", program), args);
-        if (status !== 0) throw new Error(String(stderr));
-      };
+      const file = backupFile();
       run("pg_dump", "--format=custom", `--schema=${schema}`, `--file=${file}`, url);
       await ask(url, "CREATE DATABASE restored TEMPLATE template0");
       const restored = Object.assign(new URL(url), { pathname: "/restored" }).href;
@@ -321,6 +327,28 @@ describe.skipIf(server === undefined)(
       await partitions.ensure([7]);
       await partitions.removeBefore(startOfDay(dayOf(Date.now()) + 10), 0);
       expect(await counts()).toMatchObject({ delivered: 0 });
+    });
+
+    const inPlace = "restores a backup in its place, where the runbook has the schema dropped first";
+    it.skipIf(lacks("pg_dump") !== undefined)(`${inPlace} (${lacks("pg_dump") ?? "pg_dump"})`, async () => {
+      expect(runbook).toContain("`DROP SCHEMA countersign CASCADE`");
+      const database = "restored_in_place";
+      await ask(url, `CREATE DATABASE ${database} TEMPLATE template0`);
+      const place = Object.assign(new URL(url), { pathname: `/${database}` }).href;
+      const first = await openStore({ url: place });
+      await first.opened;
+      await first.accept("at the backup");
+      const file = backupFile();
+      run("pg_dump", "--format=custom", `--file=${file}`, place);
+      const { handler, ended } = delivering();
+      first.store.consume("shop/crm", 50, handler);
+      await until("it is delivered", () => ended.has("at the backup"));
+      await first.store.close();
+      await ask(place, "DROP SCHEMA countersign CASCADE");
+      run("pg_restore", "--exit-on-error", `--dbname=${place}`, file);
+      const { opened, store } = await openStore({ url: place });
+      await opened;
+      expect((await store.counts()).get("shop/crm")).toMatchObject({ pending: 1, delivered: 0 });
     });
 
     it.each([
