@@ -1,4 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
+import type { RequestListener } from "node:http";
 import {
   certify,
   LANGUAGES,
@@ -7,8 +8,9 @@ import {
   type Language,
 } from "@countersign/certify";
 import { describe, expect, it } from "vitest";
+import { coreReceiver } from "./support/core-receiver.ts";
 import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
-import { SECRET } from "./support/listen.ts";
+import { SECRET, serve } from "./support/listen.ts";
 
 /** A receiver that has its own idea of what is authentic. */
 function verifying(isAuthentic: (seen: Seen) => boolean): Mutation {
@@ -115,6 +117,9 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
     [301, "it redirects (301), and the sender does not follow"],
     [429, "it limits the rate of requests (429)"],
     [500, "it fails before it has checked the signature (500)"],
+    [502, "a proxy gets no answer from the receiver (502)"],
+    [503, "it fails before it has checked the signature (503)"],
+    [504, "a proxy gets no answer from the receiver (504)"],
   ])("answering %d", async ([status, cause]) => {
     const oversize = ["rejects-declared-oversize", "rejects-chunked-oversize", "answers-413-to-oversize"];
     const only = ["accepts-track", "accepts-page", "survives-garbage", ...oversize];
@@ -122,6 +127,63 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
     expect(first).toMatchObject({ outcome: "failed", failure: { cause } });
     expect(rest.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 5 }, () => "skipped"));
     for (const result of rest) expect(result).toMatchObject({ reason: `accepts-track failed: ${cause}` });
+  });
+});
+
+describe("a receiver behind a proxy", () => {
+  /** What is said of a receiver to which a proxy leads. */
+  async function told(proxy: RequestListener, ids = ["accepts-track"]): Promise<readonly AuditResult[]> {
+    const running = await serve(proxy);
+    const { results: found } = await certify({ url: running.url, secret: SECRET, only: ids });
+    await running.close();
+    return found;
+  }
+
+  it("is not told of its secret when the proxy removes X-Signature", async () => {
+    const receiver = coreReceiver();
+    const found = await told((request, response) => {
+      delete request.headers["x-signature"];
+      request.rawHeaders = request.rawHeaders.filter(
+        (_, index, all) => !/^x-signature$/iu.test(all[index - (index % 2)] ?? ""),
+      );
+      receiver(request, response);
+    });
+    expect(found).toMatchObject([
+      {
+        failure: {
+          cause: "X-Signature was sent, and does not reach it",
+          fix: expect.stringMatching(/^Let the proxy .* pass the header X-Signature on/),
+        },
+      },
+    ]);
+  });
+
+  it("is told who asks for a login, and of its secret only if it does so itself", async () => {
+    const found = await told((request, response) => {
+      request.resume();
+      response.writeHead(401, { "WWW-Authenticate": 'Basic realm="staging"' }).end("<h1>401</h1>");
+    });
+    expect(found).toMatchObject([
+      {
+        failure: {
+          cause: "something asks for a login (401, WWW-Authenticate: Basic)",
+          fix: expect.stringMatching(/^If that is a proxy: .* static header Authorization/),
+        },
+      },
+    ]);
+  });
+
+  it("is not told to compute a signature only, when it does not run", async () => {
+    const found = await told(
+      (request, response) => {
+        request.resume();
+        response.writeHead(502).end("<h1>502 Bad Gateway</h1>");
+      },
+      ["rejects-made-up-signature"],
+    );
+    expect(found).toMatchObject([
+      { failure: { fix: expect.stringContaining("A proxy got no answer from the receiver") } },
+    ]);
   });
 });
 

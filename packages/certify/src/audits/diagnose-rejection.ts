@@ -1,7 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 import type { Advice } from "./advice.ts";
-import { isAccepted } from "./expectations.ts";
+import type { Answer } from "../wire/exchange.ts";
+import { isAccepted, isOfProxy, PROXY_ADVICE } from "./expectations.ts";
 import { freshMessage, freshText } from "./messages.ts";
 import { MADE_UP_SIGNATURE } from "./signatures.ts";
 
@@ -37,10 +38,11 @@ const SAME_SECRET: Advice = {
  * @param rejection - The exchange in which it was not accepted.
  */
 export async function diagnoseRejection(probe: Probe, rejection: Exchange): Promise<Diagnosis> {
-  const status = rejection.answer?.status;
-  if (status === undefined) return diagnoseSilence(rejection);
-  const routing = diagnoseStatus(probe, status);
-  if (routing !== undefined) return routing;
+  const { answer } = rejection;
+  if (answer === undefined) return diagnoseSilence(rejection);
+  const { status } = answer;
+  const before = diagnoseStatus(probe, status) ?? diagnoseLostSignature(answer);
+  if (before !== undefined) return before;
   for (const { delivery, refuting, cause, advice } of suspicions(probe)) {
     if (!isAccepted(await probe.send(delivery))) continue;
     const isRefuted = refuting !== undefined && isAccepted(await probe.send(refuting));
@@ -53,12 +55,14 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   });
   if (status >= 500) return diagnoseError(status, forged);
   if (forged.answer?.status !== status) return diagnoseMessage(status);
+  const login = diagnoseLogin(answer);
+  if (login !== undefined) return login;
   const mayBeMessage = status === 401 || status === 403 ? "" : `, or it answers ${status} to every message`;
   return {
     cause: `its secret is a different one, or it signs something other than the body${mayBeMessage}`,
     advice: {
       ...SAME_SECRET,
-      text: `${SAME_SECRET.text} If they are the same: ${DIGEST.text}`,
+      text: `${SAME_SECRET.text} If they are the same: ${DIGEST.text} A proxy in front of the receiver must pass the header and the body on as they are.`,
       hint: "digest",
     },
   };
@@ -84,10 +88,15 @@ function diagnoseMessage(status: number, more = ""): Diagnosis {
 function diagnoseError(status: number, forged: Exchange): Diagnosis {
   const forgedStatus = forged.answer?.status ?? status;
   if (forgedStatus >= 400 && forgedStatus < 500) return diagnoseMessage(status);
+  if (isOfProxy(status)) {
+    return { cause: `a proxy gets no answer from the receiver (${status})`, advice: { text: PROXY_ADVICE } };
+  }
+  const mayBeAway =
+    status === 503 ? " A load balancer answers 503, too, while no receiver runs behind it." : "";
   return {
     cause: `it fails before it has checked the signature (${status})`,
     advice: {
-      text: "Look for the error in the receiver's log. Often the secret is not set, something has read the body before the check, or the handler runs before it.",
+      text: `Look for the error in the receiver's log. Often the secret is not set, something has read the body before the check, or the handler runs before it.${mayBeAway}`,
     },
   };
 }
@@ -104,6 +113,30 @@ function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
     advice: {
       text: "Answer on every path of the handler, and within five seconds: store the message, answer, and process it afterwards.",
       hint: "later",
+    },
+  };
+}
+
+/** A receiver of `@countersign/core` has said so, of a request that had the header. */
+function diagnoseLostSignature({ body }: Answer): Diagnosis | undefined {
+  if (!body.includes('"ERR_SIGNATURE_MISSING"')) return undefined;
+  return {
+    cause: "X-Signature was sent, and does not reach it",
+    advice: {
+      text: "Let the proxy in front of the receiver pass the header X-Signature on: something removes it.",
+    },
+  };
+}
+
+/** What asks for a login is usually in front of the receiver. Some frameworks do so for each 401. */
+function diagnoseLogin({ status, headers }: Answer): Diagnosis | undefined {
+  const scheme = /^www-authenticate: *(basic|digest|negotiate|ntlm)\b/im.exec(headers)?.[1];
+  if (status !== 401 || scheme === undefined) return undefined;
+  return {
+    cause: `something asks for a login (401, WWW-Authenticate: ${scheme})`,
+    advice: {
+      ...SAME_SECRET,
+      text: `If that is a proxy: let it leave out this path, or add a static header Authorization to the destination, and to this audit. If it is the receiver: ${SAME_SECRET.text}`,
     },
   };
 }

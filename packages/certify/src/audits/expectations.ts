@@ -11,6 +11,10 @@ export const ACCEPTED = "2xx: the message is authentic";
 /** What is expected of what a receiver will never accept, in words. */
 export const REJECTED = "4xx: a final rejection, so that the message is not sent again";
 
+/** What to do about an answer of a proxy that got none from the receiver. */
+export const PROXY_ADVICE =
+  "Start the receiver, or correct the address to which the proxy in front of it leads. The log of the proxy has the reason.";
+
 /** The receiver accepted the message: 2xx. */
 export const accepted: Expectation = (exchange, fix) => {
   const status = exchange.answer?.status;
@@ -68,6 +72,11 @@ export function failure(
   return { cause, sent: exchange.sent, expected, received: exchange.received, fix };
 }
 
+/** Whether a proxy gives this status, because the receiver gave none. */
+export function isOfProxy(status: number): boolean {
+  return status === 502 || status === 504;
+}
+
 function causeOf({ answer, error }: Exchange): string {
   if (answer === undefined) return `no answer: ${error}`;
   return answer.status < 300 ? `accepted it with ${answer.status}` : `answered ${answer.status}`;
@@ -85,6 +94,9 @@ function isPassing(status: number): boolean {
 function rejectionFix(status: number | undefined, fix: string): string {
   if (status === undefined) {
     return `${fix} Answer the requests that you reject, too: without an answer the sender tries again for four hours.`;
+  }
+  if (isOfProxy(status)) {
+    return `${fix} A proxy got no answer from the receiver: it does not run, or has ended the connection.`;
   }
   if (status >= 500) {
     return `${fix} To the sender a 5xx means "try again", and it will for four hours.`;
