@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { publicPackages } from "../scripts/public-packages.mjs";
+import { documents, read } from "./support/documents.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -24,6 +25,17 @@ it.each(NAMES)("the README of %s installs what its examples import", async (name
 
 it("the README of the repository installs what its examples import", async () => {
   expect(await notInstalled("README.md")).toEqual([]);
+});
+
+// npm, pnpm and Bun install the peers of a package, too; Yarn does not.
+it("a line that installs vitest installs vite, its peer", () => {
+  const lines = documents().flatMap((page) =>
+    read(page)
+      .split("\n")
+      .filter((line) => /^npm install .*\bvitest\b/u.test(line)),
+  );
+  expect(lines.length).toBeGreaterThan(2);
+  expect(lines.filter((line) => !/ vite(?: |$)/u.test(line))).toEqual([]);
 });
 
 /** What the examples of a page import and none of its lines installs. */
