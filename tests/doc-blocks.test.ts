@@ -53,6 +53,20 @@ describe("a block of commands", () => {
     expect(problems).toEqual([]);
   });
 
+  it("gives serve a destination, or a config file that the page shows", () => {
+    const starts = lines()
+      .flatMap(argumentsOf)
+      .filter(({ args }) => args[0] === "serve");
+    expect(starts.length).toBeGreaterThan(5);
+    const without = starts.filter(
+      ({ at, args }) =>
+        !args.includes("--to") &&
+        !args.includes("--config") &&
+        !read(at.replace(/:\d+$/u, "")).includes("defineConfig({"),
+    );
+    expect(without).toEqual([]);
+  });
+
   it("names scripts that exist, and that no command of pnpm hides", () => {
     const used = lines().flatMap(({ at, words: [tool = "", first = "", second = ""] }) => {
       if (
