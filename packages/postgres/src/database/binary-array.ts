@@ -1,10 +1,10 @@
 import { isBytes } from "@countersign/protocol";
 
-/** Types of the elements of an array, by what PostgreSQL calls them, with their number in its catalogue. */
-const TYPES = { bool: 16, bytea: 17, bigint: 20, integer: 23, text: 25 } as const;
+/** Types of columns, by what PostgreSQL calls them, with their number in its catalogue. */
+export const TYPE_NUMBERS = { bool: 16, bytea: 17, bigint: 20, integer: 23, text: 25 } as const;
 
 /** The type of a column that is sent as an array. */
-export type ElementType = keyof typeof TYPES;
+export type ElementType = keyof typeof TYPE_NUMBERS;
 
 /** A value of such a column. */
 export type Element = string | number | boolean | Uint8Array | null;
@@ -59,7 +59,7 @@ export class BinaryArray {
     const bytes = this.#writer.bytes();
     bytes.writeInt32BE(this.#count === 0 ? 0 : 1, 0);
     bytes.writeInt32BE(this.#hasNull ? 1 : 0, 4);
-    bytes.writeInt32BE(TYPES[this.#type], 8);
+    bytes.writeInt32BE(TYPE_NUMBERS[this.#type], 8);
     if (this.#count === 0) return bytes.subarray(0, EMPTY_BYTES);
     bytes.writeInt32BE(this.#count, 12);
     // The first has the number 1.

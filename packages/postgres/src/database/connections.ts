@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "@countersign/sender/store";
-import pg from "pg";
+import type pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
 import {
@@ -11,8 +11,9 @@ import {
   NotReachedError,
   sqlStateOf,
 } from "./postgres-error.ts";
-import { type PostgresClient, type PostgresPool, type PostgresQuery, takeFrom } from "./postgres-pool.ts";
+import { type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
 import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
+import { RESULT_TYPES } from "./result-types.ts";
 import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
@@ -37,14 +38,8 @@ export type Run = <Row>(
   answerMs?: number,
 ) => Promise<readonly Row[]>;
 
-const INT8 = 20;
-
-const parserOf = pg.types.getTypeParser as (oid: number, format?: "text") => (value: string) => unknown;
-
-/** Counts and times fit a number. */
-const TYPES: NonNullable<PostgresQuery["types"]> = {
-  getTypeParser: (oid) => (oid === INT8 ? Number : parserOf(oid, "text")),
-};
+/** Two commands were in each other's way, where a pool or a role isolates transactions more strictly than commands are written for. */
+const NOT_SERIAL = "40001";
 
 /** The connections of one process: six at most, and one that listens. */
 export class Connections {
@@ -98,13 +93,17 @@ export class Connections {
   ): Promise<readonly Row[]> {
     const kept = !isForMany || this.#isSet ? name : undefined;
     const action = async (client: PostgresClient, until: number): Promise<readonly Row[]> => {
-      const left = (): number => until - performance.now();
-      try {
-        return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined, left());
-      } catch (error) {
-        if (!["26000", "42P05"].includes(sqlStateOf(error) ?? "")) throw error;
-        this.#keepsPrepared = false;
-        return this.#send<Row>(client, text, values, undefined, left());
+      for (;;) {
+        const left = until - performance.now();
+        try {
+          return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined, left);
+        } catch (error) {
+          const state = sqlStateOf(error) ?? "";
+          const isForgotten = ["26000", "42P05"].includes(state) && this.#keepsPrepared;
+          if (isForgotten) this.#keepsPrepared = false;
+          // It has stored nothing, and sees when it is sent again what the other has stored.
+          else if (state !== NOT_SERIAL || performance.now() >= until) throw error;
+        }
       }
     };
     const answer = this.#with(purpose, action, since);
@@ -127,7 +126,7 @@ export class Connections {
         this.#gates[purpose].succeeded();
         return rows;
       };
-      await run("BEGIN", [], until - performance.now());
+      await run("BEGIN ISOLATION LEVEL READ COMMITTED", [], until - performance.now());
       try {
         const result = await action(run);
         await run("COMMIT");
@@ -197,11 +196,12 @@ export class Connections {
     answerMs: number,
   ): Promise<readonly Row[]> {
     try {
-      const config = { text, values: [...values], types: TYPES, ...(name !== undefined && { name }) };
+      const config = { text, values: [...values], types: RESULT_TYPES, ...(name !== undefined && { name }) };
       const { rows } = await answered(client.query(config), answerMs);
       return rows as readonly Row[];
     } catch (error) {
-      if (error instanceof NoAnswerError || sqlStateOf(error) !== undefined) throw error;
+      if (error instanceof NoAnswerError || error instanceof StoreError || sqlStateOf(error) !== undefined)
+        throw error;
       throw new NoAnswerError(messageOf(error), { cause: error });
     }
   }

@@ -9,7 +9,7 @@ type Settings = Readonly<Record<string, string>>;
  * A command that nobody waits for any more ends on the server, too, soon after its connection was dropped.
  *
  * The others are the server's own, which a role may have otherwise. Commands are written for transactions that see what others
- * have committed meanwhile: in stricter ones they fail whenever two processes meet. A NULL in an array is no text. Functions are the
+ * have committed meanwhile: in stricter ones they are sent again whenever two processes meet. A NULL in an array is no text. Functions are the
  * server's own: one of another user, such as unnest(text[]) in public, would be called with this user's privileges. And a
  * transaction may wait for locks, and change the tables, for longer than others may take.
  */

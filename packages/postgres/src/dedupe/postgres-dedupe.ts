@@ -10,7 +10,13 @@ import {
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
-import { checkPool, takeFrom, type PostgresClient, type PostgresPool } from "../database/postgres-pool.ts";
+import {
+  checkPool,
+  takeFrom,
+  type PostgresClient,
+  type PostgresPool,
+  type PostgresQuery,
+} from "../database/postgres-pool.ts";
 import { within } from "../database/within.ts";
 
 /** Options of {@link postgresDedupe}. */
@@ -47,14 +53,20 @@ const SWEEP_MS = 60_000;
 /** Removed with one command, so that no claim waits for long. */
 const FEW = 1_000;
 
-/** What PostgreSQL answers when a table does not exist, and when two create it at the same moment. */
-const [NO_TABLE, CREATED_MEANWHILE] = ["42P01", "23505"];
+/** What PostgreSQL answers when a table does not exist. */
+const NO_TABLE = "42P01";
+
+/** What it answers when another creates it at the same moment: what of it was found first, the table, its type, or a row of the catalogue. */
+const CREATED_MEANWHILE: ReadonlySet<string | undefined> = new Set(["42P07", "42710", "23505"]);
 
 /** What it answers to the later of two that claim one key at once, where a role or a database isolates transactions more strictly. */
 const CLAIMED_MEANWHILE = "40001";
 
 /** The value of a row whose delivery was handled. The row of a claim has a token instead. */
 const DONE = "done";
+
+/** All that is read of an answer is text. The parsers of the driver are the whole app's, and it may have replaced them. */
+const TEXTS: NonNullable<PostgresQuery["types"]> = { getTypeParser: () => String };
 
 /** The values of a command, which may need to know how many milliseconds are left until nobody waits for its answer. */
 type Values = (leftMs: number) => readonly unknown[];
@@ -97,7 +109,7 @@ export function postgresDedupe(pool: PostgresPool, options: PostgresDedupeOption
       if (codeOf(error) !== NO_TABLE) throw error;
     }
     await query(pool, sql.create, () => [], timeout).catch((error: unknown) => {
-      if (codeOf(error) !== CREATED_MEANWHILE) throw error;
+      if (!CREATED_MEANWHILE.has(codeOf(error))) throw error;
     });
     return query(pool, text, values, timeout);
   }
@@ -196,7 +208,8 @@ async function query(
     }
     client = connected;
     try {
-      return (await connected.query({ text, values: [...values(until - performance.now())] })).rows;
+      const given = [...values(until - performance.now())];
+      return (await connected.query({ text, values: given, types: TEXTS })).rows;
     } finally {
       // One that was late has been dropped already.
       if (!isLate) connected.release();

@@ -168,8 +168,8 @@ export class AcceptQueue {
     };
     try {
       const rows = await (offers.size > 0 ? claims.during(query) : query());
-      const missing = new Set(rows.flatMap((row) => row.missing ?? []).map(decodeText));
-      const repeated = new Set(rows.flatMap((row) => row.repeats ?? []).map(decodeText));
+      const missing = new Set(rows.flatMap((row) => textsOf(row.missing)));
+      const repeated = new Set(rows.flatMap((row) => textsOf(row.repeats)));
       const isClaimed = rows.length === parts.length && rows.every(({ alive }) => alive) && !signal.aborted;
       const taken = isClaimed ? without(offers, missing) : new Map<string, Offer>();
       for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
@@ -226,6 +226,10 @@ export class AcceptQueue {
     unclaimed([...left]);
     dispatcher.stir(left);
   }
+}
+
+function textsOf(json: string | null | undefined): readonly string[] {
+  return json == null ? [] : (JSON.parse(json) as string[]).map(decodeText);
 }
 
 /** Why a call was rejected that was never sent to the database: it is known not to be stored. */

@@ -4,10 +4,10 @@ import { type ColumnTypes, rowsOf } from "./rows-of.ts";
 
 /** What the statement answers: only what is out of the ordinary, since answers are read one character after another. */
 export interface AcceptRow {
-  /** Keys of calls that are repeats. */
-  readonly repeats?: readonly string[] | null;
-  /** Ids of the deliveries that were left out. */
-  readonly missing?: readonly string[] | null;
+  /** Keys of calls that are repeats, as JSON. */
+  readonly repeats?: string | null;
+  /** Ids of the deliveries that were left out, as JSON. */
+  readonly missing?: string | null;
   /** Whether those that were to be claimed, and were stored, are claimed: the worker's epoch is not over. */
   readonly alive: boolean;
 }
@@ -120,8 +120,8 @@ export function acceptSql(names: Names): string {
       HAVING count(*) > 0 ${COUNTED}),
     tallied AS (
       ${TALLY} new_delivery ${TALLIED})
-    SELECT (SELECT array_agg(key) FROM given WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM fresh)) AS repeats,
-      (SELECT array_agg(id) FROM unnest($8::text[]) AS d (id) WHERE id NOT IN (SELECT id FROM new_delivery)) AS missing,
+    SELECT (SELECT json_agg(key)::text FROM given WHERE key IS NOT NULL AND key NOT IN (SELECT key FROM fresh)) AS repeats,
+      (SELECT json_agg(id)::text FROM unnest($8::text[]) AS d (id) WHERE id NOT IN (SELECT id FROM new_delivery)) AS missing,
       EXISTS (SELECT FROM alive) AS alive`,
   );
 }

@@ -1,7 +1,7 @@
 import type { HeartbeatRow } from "./worker-statements.ts";
 
 interface Suspect {
-  readonly leaseUntil: string;
+  readonly leaseUntil: number;
   readonly seenAt: number;
 }
 

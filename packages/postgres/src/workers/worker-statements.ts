@@ -10,8 +10,8 @@ export interface WorkerRow {
   readonly joined: number;
   /** The version of the list of workers that it keeps to. */
   readonly seen: number;
-  /** When its lease ends, as the database writes it. */
-  readonly lease_until: string;
+  /** When its lease ends, in microseconds since 1970: as exactly as the database knows it. */
+  readonly lease_until: number;
   readonly is_over: boolean;
   /** How long ago it extended its lease, in milliseconds. */
   readonly silent_ms: number;
@@ -25,10 +25,12 @@ export interface HeartbeatRow extends WorkerRow {
   readonly settings: number | null;
 }
 
-const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.joined, w.seen, w.lease_until::text AS lease_until, w.lease_until < clock_timestamp() AS is_over,
-  (extract(epoch FROM clock_timestamp() - w.beat_at) * 1000)::float8 AS silent_ms`;
+/** Numbers, since a connection may write times, zones and fractions in a way of its own. */
+const LEASE_UNTIL = "(extract(epoch FROM lease_until) * 1000000)::bigint";
+const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.joined, w.seen, ${LEASE_UNTIL} AS lease_until, w.lease_until < clock_timestamp() AS is_over,
+  (extract(epoch FROM clock_timestamp() - w.beat_at) * 1000)::bigint AS silent_ms`;
 const SHARED = `(SELECT value FROM $.meta WHERE key = 'members') AS members,
-  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
+  (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
 
 /** Extends the lease of a worker (`$3` milliseconds), says which list it keeps to, and reads the list. */
 export function heartbeatSql(names: Names): string {
@@ -66,10 +68,7 @@ export function joinSql(names: Names): string {
 
 /** Locks a worker, so that no claim of it can be under way, if it is as it was seen. */
 export function lockSql(names: Names): string {
-  return inSchema(
-    names,
-    "SELECT epoch, lease_until::text AS lease_until FROM $.worker WHERE id = $1 FOR UPDATE",
-  );
+  return inSchema(names, "SELECT epoch FROM $.worker WHERE id = $1 FOR UPDATE");
 }
 
 /** Releases what is claimed by nobody in the list: a claim that was under way while its worker was removed. */
@@ -98,7 +97,7 @@ export function removeSql(names: Names): string {
   return inSchema(
     names,
     `WITH gone AS (
-      DELETE FROM $.worker WHERE id = $1 AND ($2::text IS NULL OR lease_until::text = $2) RETURNING id),
+      DELETE FROM $.worker WHERE id = $1 AND ($2::bigint IS NULL OR ${LEASE_UNTIL} = $2) RETURNING id),
     released AS (
       UPDATE $.delivery AS d SET worker = NULL, claim = NULL FROM gone WHERE d.worker = $1 AND gone.id = $1),
     calls AS (DELETE FROM $.usage AS u USING gone WHERE u.writer = gone.id RETURNING u.source, u.calls),

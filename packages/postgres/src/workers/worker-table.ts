@@ -72,7 +72,7 @@ export class WorkerTable {
   }
 
   /** Removes a worker, if its lease is as it was seen, and releases what it has claimed. */
-  async remove(id: string, leaseUntil: string | null): Promise<boolean> {
+  async remove(id: string, leaseUntil: number | null): Promise<boolean> {
     const statement = { text: removeSql(this.#names) };
     return (await this.#connections.query("control", statement, [id, leaseUntil])).length > 0;
   }
