@@ -89,5 +89,14 @@ describe.skipIf(server === undefined)(
       await expect(end(connections)).rejects.toMatchObject({ code });
       expect(await connections.query("work", { text: "SELECT 1 AS one" })).toEqual([{ one: 1 }]);
     });
+
+    it("is told of as such to who reads: nothing was to be stored, so what became of it is no question", async () => {
+      const reading = connect().query("read", { text: "SELECT pg_terminate_backend(pg_backend_pid())" });
+      await expect(reading).rejects.toMatchObject({
+        code: "ERR_STORE_FAILED",
+        message:
+          "The database ended the connection before it had answered: terminating connection due to administrator command. Ask again.",
+      });
+    });
   },
 );

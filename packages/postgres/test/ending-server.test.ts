@@ -1,7 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
+import type { StoreState } from "@countersign/sender/store";
 import pg from "pg";
 import { expect, it, onTestFinished } from "vitest";
+import { quietContext } from "../../sender/test/support/acceptances.ts";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
 import { DeliveryLog } from "../src/tables/delivery-log.ts";
@@ -69,3 +73,12 @@ it.each(["of our own", "of the caller's pool"])(
     client.release(true);
   },
 );
+
+it("a store that cannot be opened, since its server ends, does not ask whether something was stored", async () => {
+  const states: StoreState[] = [];
+  const store = postgresStore({ url: await endingServer(), openWithin: "1ms" });
+  const opening = store.open({ ...quietContext(systemClock()), stateChanged: (state) => states.push(state) });
+  await expect(opening).rejects.toMatchObject({ code: "ERR_STORE_FAILED" });
+  await expect(opening).rejects.not.toThrow("whether this was stored");
+  await store.close();
+});

@@ -5,6 +5,7 @@ import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
 import {
   breaksConnection,
+  failureOf,
   isUnknown,
   NoAnswerError,
   NotInTimeError,
@@ -209,9 +210,11 @@ export class Connections {
 
 /** Nothing was to be stored, so what became of it is not in question. */
 function throwOfRead(error: unknown): never {
-  if (!(error instanceof NoAnswerError)) throw error;
-  const text = `The database did not answer: ${error.message}. Ask for less, such as a shorter time, or ask again.`;
-  throw new StoreError("ERR_STORE_FAILED", text, error);
+  if (!isUnknown(error)) throw error;
+  const advice =
+    error instanceof NoAnswerError ? "Ask for less, such as a shorter time, or ask again." : "Ask again.";
+  const { code, message } = failureOf(error);
+  throw new StoreError(code, `${message} ${advice}`, error);
 }
 
 const NO_CONNECTION =

@@ -70,8 +70,6 @@ const KNOWN: Readonly<Record<string, Known>> = {
   "25006": READ_ONLY,
   "53300": BUSY,
   "57P03": STARTING,
-  "57P01": STARTING,
-  "57P02": STARTING,
   "57014": CANCELLED,
   [TRANSACTION_TIMEOUT]: CANCELLED,
   [IDLE_IN_TRANSACTION]: IDLE,
@@ -179,8 +177,7 @@ export function isOfContent(error: unknown): boolean {
 /** Whether it may pass by itself. */
 export function mayPass(error: unknown): boolean {
   const state = sqlStateOf(error);
-  if (state !== undefined)
-    return KNOWN[state]?.passes === true || state.startsWith("08") || state.startsWith("53");
+  if (state !== undefined) return KNOWN[state]?.passes === true || isCutOff(state) || state.startsWith("53");
   if (error instanceof NotReachedError) return adviceOn(error) === undefined;
   return error instanceof NoAnswerError;
 }
@@ -196,6 +193,17 @@ export function bodylessError(): StoreError {
     "ERR_STORE_FAILED",
     "The body of a delivery is not in the database any more, so it cannot be sent: somebody dropped or truncated the table message, or a day of it.",
   );
+}
+
+/**
+ * {@link storeErrorOf} of what stores nothing of a caller's, or what the store tries again by itself: what became of it is not in
+ * question.
+ */
+export function failureOf(error: unknown): StoreError {
+  if (!isUnknown(error)) return storeErrorOf(error);
+  const what =
+    sqlStateOf(error) === undefined ? "did not answer" : "ended the connection before it had answered";
+  return new StoreError("ERR_STORE_FAILED", `The database ${what}: ${messageOf(error)}.`, error);
 }
 
 /** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */

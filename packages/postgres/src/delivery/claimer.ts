@@ -2,7 +2,7 @@ import type { Clock } from "@countersign/protocol";
 import type { DueDelivery } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
+import { isUnknown, failureOf } from "../database/postgres-error.ts";
 import { encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
 import { claimSql, type ClaimRow } from "../tables/claim-statement.ts";
@@ -101,7 +101,7 @@ export class Claimer {
     try {
       await claims.during(() => this.#ask(source, wanted, membership));
     } catch (error) {
-      failed(storeErrorOf(error));
+      failed(failureOf(error));
       this.#retry(source, wanted);
       if (isUnknown(error)) void membership.renew();
     } finally {

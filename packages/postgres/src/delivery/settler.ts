@@ -3,7 +3,7 @@ import type { Clock } from "@countersign/protocol";
 import type { Settlement } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import { isConflict, isOfContent, storeErrorOf } from "../database/postgres-error.ts";
+import { isConflict, isOfContent, failureOf } from "../database/postgres-error.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import type { Names } from "../schema/names.ts";
@@ -138,7 +138,7 @@ export class Settler {
       const before = others.length === 0 ? refused : await this.#storedBefore(source, worker, others);
       isStored = ({ id }) => !refused.has(id) || before.has(id);
     } catch (error) {
-      if (!isConflict(error)) failed(storeErrorOf(error));
+      if (!isConflict(error)) failed(failureOf(error));
       return error;
     }
     for (const entry of entries) entry.done(isStored(entry));

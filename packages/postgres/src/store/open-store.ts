@@ -14,7 +14,7 @@ import type {
 } from "@countersign/sender/store";
 import { sourceOf, StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
-import { storeErrorOf } from "../database/postgres-error.ts";
+import { failureOf } from "../database/postgres-error.ts";
 import { Claims } from "../delivery/claims.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
 import { Intake } from "../delivery/intake.ts";
@@ -294,7 +294,7 @@ export class OpenStore {
     this.#options.context.missed();
   };
 
-  readonly #failed = (error: unknown): void => this.#options.context.failed(storeErrorOf(error));
+  readonly #failed = (error: unknown): void => this.#options.context.failed(failureOf(error));
 
   readonly #beaten = ({ settings }: HeartbeatRow): void => {
     if (settings !== null) this.#options.settings.heard(settings);

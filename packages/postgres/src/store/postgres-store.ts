@@ -14,7 +14,7 @@ import {
   type StoreContext,
 } from "@countersign/sender/store";
 import { Connections } from "../database/connections.ts";
-import { isConflict, mayPass, storeErrorOf } from "../database/postgres-error.ts";
+import { failureOf, isConflict, mayPass, storeErrorOf } from "../database/postgres-error.ts";
 import type { PostgresPool } from "../database/postgres-pool.ts";
 import { UnderWay } from "../database/under-way.ts";
 import { migrate } from "../schema/migrate.ts";
@@ -63,9 +63,6 @@ const OPTION_HINTS: OptionHints = {
 const SHORTEST_LEASE_MS = 1_000;
 const LONGEST_LEASE_MS = 86_400_000;
 const RETRY_MS = 250;
-
-/** Once the store is open, its heartbeats tell that the database is away. */
-const heartTells = (): void => {};
 
 /**
  * Keeps deliveries in PostgreSQL (14 or later), for senders in any number of processes, on any number of machines.
@@ -123,14 +120,14 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     }
   }
 
-  async function whileOpening<T>(action: () => Promise<T>, failed: (error: StoreError) => void): Promise<T> {
+  async function whileOpening<T>(action: () => Promise<T>, failed?: (error: StoreError) => void): Promise<T> {
     for (;;) {
       try {
         return await action();
       } catch (error) {
         const isOver = isClosed || performance.now() >= openUntil;
-        if (isOver || !(mayPass(error) || isConflict(error))) throw storeErrorOf(error);
-        failed(storeErrorOf(error));
+        if (isOver || !(mayPass(error) || isConflict(error))) throw error;
+        failed?.(failureOf(error));
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
@@ -144,7 +141,9 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     const trying = whileOpening(
       () => openOnce(context),
       ({ message: reason }) => context.stateChanged({ state: "down", reason }),
-    );
+    ).catch((error: unknown) => {
+      throw failureOf(error);
+    });
     opening = trying.catch(() => {});
     const result = await trying;
     if (isClosed) throw new StoreError("ERR_STORE_CLOSED", "The store was closed while it was being opened.");
@@ -175,10 +174,13 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     return result.then(ended, failed);
   };
 
-  /** Whoever opens the store reads the settings, puts its own, and then watches them: until then, it is being opened. */
+  /**
+   * Whoever opens the store reads the settings, puts its own, and then watches them: until then, it is being opened, and from then on
+   * its heartbeats tell that the database is away.
+   */
   const settings: SharedSettings = {
-    get: () => attempt(() => whileOpening(() => table.get(), heartTells)),
-    put: (version, text) => attempt(() => whileOpening(() => table.put(version, text), heartTells)),
+    get: () => attempt(() => whileOpening(() => table.get())),
+    put: (version, text) => attempt(() => whileOpening(() => table.put(version, text))),
     watch(listener) {
       openUntil = Number.NEGATIVE_INFINITY;
       return table.watch(listener);

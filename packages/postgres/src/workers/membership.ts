@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@countersign/protocol";
 import type { StoreState } from "@countersign/sender/store";
-import { storeErrorOf } from "../database/postgres-error.ts";
+import { failureOf } from "../database/postgres-error.ts";
 import { LARGEST_SKEW_MS, skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
 import { Suspects } from "./suspects.ts";
@@ -78,7 +78,7 @@ export class Membership {
     this.#heart = new Heart({
       beatMs,
       beat: () => this.#beat(),
-      failed: (error) => this.#say({ state: "down", reason: storeErrorOf(error).message }),
+      failed: (error) => this.#say({ state: "down", reason: failureOf(error).message }),
       isWaiting: () => this.#delivers && !this.#isActive,
     });
     this.#list = new WorkerList(this.#id);
