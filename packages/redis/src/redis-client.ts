@@ -8,7 +8,7 @@ export interface IoredisClient {
   defineCommand(name: string, definition: { lua: string }): void;
 }
 
-/** The methods that are used of a node-redis client: `createClient()`, `createClientPool()` or `createCluster()`. */
+/** The methods that are used of a node-redis client: `createClient()`, `createClientPool()`, `createCluster()` or `createSentinel()`. */
 export interface NodeRedisClient {
   /** Runs a Lua script. */
   eval(script: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;

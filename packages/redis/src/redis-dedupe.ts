@@ -2,6 +2,7 @@ import type { Claim, DedupeStore } from "@countersign/core";
 import { sharedDedupe } from "@countersign/core/shared-dedupe";
 import {
   checkOptionNames,
+  messageOf,
   parseDuration,
   LEASE_SYNONYMS,
   TIMEOUT_SYNONYMS,
@@ -66,7 +67,7 @@ return 0`;
  * runs the handler once, whichever machine gets it. Each step is one round trip.
  *
  * @param client - A connected client of ioredis (`new Redis()`, `new Cluster()`) or node-redis (`createClient()`,
- *   `createClientPool()`, `createCluster()`), which you open and close, or a client of `@upstash/redis` (`new Redis()`).
+ *   `createClientPool()`, `createCluster()`, `createSentinel()`), which you open and close, or a client of `@upstash/redis` (`new Redis()`).
  * @param options - Times and the prefix of keys.
  * @throws TypeError if the client is not one of these, or an option is unknown or wrong.
  * @example
@@ -87,13 +88,15 @@ export function redisDedupe(client: RedisClient, options: RedisDedupeOptions = {
   const ttl = milliseconds("ttl", options.ttl ?? "5h");
   const lease = milliseconds("lease", options.lease ?? "1m");
   const timeout = milliseconds("timeout", options.timeout ?? "2s");
+  const send = (script: string, key: string, args: readonly string[]): Promise<unknown> =>
+    run(script, prefix + key, args).catch(throwWithAdvice);
   const ask = (script: string, key: string, args: readonly string[]): Promise<unknown> =>
-    withTimeout(run(script, prefix + key, args), timeout);
+    withTimeout(send(script, key, args), timeout);
 
   return sharedDedupe(
     {
       async claim(key, token) {
-        const answer = run(CLAIM, prefix + key, [token, String(lease)]);
+        const answer = send(CLAIM, key, [token, String(lease)]);
         try {
           return asClaim(await withTimeout(answer, timeout));
         } catch (error) {
@@ -122,12 +125,40 @@ function asClaim(answer: unknown): Claim {
   throw new Error(`redisDedupe: Redis answered a claim with ${JSON.stringify(text.slice(0, 100))}.`);
 }
 
+/** What to do about an error of Redis, by a word of it. */
+const ADVICE: readonly (readonly [word: RegExp, advice: string])[] = [
+  [
+    /\bMOVED\b/,
+    "It is a cluster, and the client knows one node of it. Use new Cluster() of ioredis, or createCluster() of node-redis.",
+  ],
+  [/\bREADONLY\b/, "The client leads to a replica. Connect it to the primary."],
+  [
+    /\bOOM\b/,
+    "Its memory is full. Raise maxmemory, or choose a maxmemory-policy that removes what is not needed.",
+  ],
+  [
+    /\bNOPERM\b|can't run this command/,
+    "The user of the client needs the commands EVAL, GET, SET and DEL, and the keys that begin with the prefix.",
+  ],
+  [/\b(?:WRONGPASS|NOAUTH)\b/, "Check the user and the password of the client."],
+];
+
+function throwWithAdvice(error: unknown): never {
+  const message = messageOf(error).replace(/\.$/, "");
+  const advice = ADVICE.find(([word]) => word.test(message))?.[1];
+  throw new Error(`redisDedupe: Redis failed: ${message}.${advice === undefined ? "" : ` ${advice}`}`, {
+    cause: error,
+  });
+}
+
 /** Clients queue commands while Redis is away, for much longer than a webhook can wait. */
 function withTimeout<Value>(answer: Promise<Value>, timeoutMs: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
       reject(
-        new Error(`redisDedupe: Redis did not answer within ${timeoutMs} ms. Check that it is running.`),
+        new Error(
+          `redisDedupe: Redis did not answer within ${timeoutMs} ms. Check that it is running, and what the error event of the client says.`,
+        ),
       );
     }, timeoutMs);
     answer.then(resolve, reject).finally(() => clearTimeout(timer));

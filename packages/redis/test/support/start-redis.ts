@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { guardFolder } from "../../../core/test/support/guard.ts";
@@ -32,10 +32,15 @@ export async function openRedis(): Promise<TestRedis | undefined> {
 /**
  * Starts redis-server on a free port with a folder of its own; `undefined` if the system has none. It ends with this process,
  * whatever ends that.
+ *
+ * @param more Further arguments. With `--sentinel`, it is a Sentinel.
  */
-export async function startRedis(): Promise<OwnRedis | undefined> {
+export async function startRedis(...more: string[]): Promise<OwnRedis | undefined> {
   const [port, folder] = [await freePort(), await mkdtemp(join(tmpdir(), "countersign-redis-"))];
-  const args = ["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", ""];
+  // A Sentinel needs a file, to which it writes what it learns.
+  const file = join(folder, "redis.conf");
+  await writeFile(file, "");
+  const args = [file, "--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...more];
   const child = spawn("redis-server", args, { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
   const isThere = await once(child, "spawn").then(
     () => true,
@@ -57,7 +62,7 @@ export async function startRedis(): Promise<OwnRedis | undefined> {
   const isReady = await new Promise<boolean>((resolve) => {
     child.once("exit", () => resolve(false));
     child.stdout?.on("data", (text: Buffer) => {
-      if (text.toString().includes("Ready to accept connections")) resolve(true);
+      if (/Ready to accept connections|Sentinel ID is/.test(text.toString())) resolve(true);
     });
   });
   if (isReady) return { url: `redis://127.0.0.1:${port}`, process: child, stop };
