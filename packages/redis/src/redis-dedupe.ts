@@ -134,7 +134,7 @@ const ADVICE: readonly (readonly [word: RegExp, advice: string])[] = [
   [/\bREADONLY\b/, "The client leads to a replica. Connect it to the primary."],
   [
     /\bOOM\b/,
-    "Its memory is full. Raise maxmemory, or choose a maxmemory-policy that removes what is not needed.",
+    "Its memory is full. Raise maxmemory, or remove other keys: a maxmemory-policy that removes what was handled lets repeats through.",
   ],
   [
     /\bNOPERM\b|can't run this command/,
