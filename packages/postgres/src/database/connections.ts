@@ -39,8 +39,11 @@ export type Run = <Row>(
   answerMs?: number,
 ) => Promise<readonly Row[]>;
 
-/** Two commands were in each other's way, where a pool or a role isolates transactions more strictly than commands are written for. */
-const NOT_SERIAL = "40001";
+/**
+ * Two commands were in each other's way: each waited for a row that the other had changed, or a pool or a role isolates transactions more
+ * strictly than commands are written for.
+ */
+const IN_THE_WAY: ReadonlySet<string> = new Set(["40P01", "40001"]);
 
 /** The connections of one process: six at most, and one that listens. */
 export class Connections {
@@ -103,7 +106,7 @@ export class Connections {
           const isForgotten = ["26000", "42P05"].includes(state) && this.#keepsPrepared;
           if (isForgotten) this.#keepsPrepared = false;
           // It has stored nothing, and sees when it is sent again what the other has stored.
-          else if (state !== NOT_SERIAL || performance.now() >= until) throw error;
+          else if (!IN_THE_WAY.has(state) || performance.now() >= until) throw error;
         }
       }
     };

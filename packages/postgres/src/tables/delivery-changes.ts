@@ -207,7 +207,7 @@ const REMOVE = `WITH gone AS (
   tallied AS (
     INSERT INTO $.tally AS t (source, destination, day, writer, delivered, failed, expired)
     SELECT source, destination, day, $4, -count(*) FILTER (WHERE state = 'delivered'), -count(*) FILTER (WHERE state = 'failed'),
-      -count(*) FILTER (WHERE state = 'expired') FROM gone GROUP BY source, destination, day
+      -count(*) FILTER (WHERE state = 'expired') FROM gone GROUP BY source, destination, day ORDER BY source, destination, day
     ON CONFLICT (source, destination, day, writer) DO UPDATE SET delivered = t.delivered + excluded.delivered,
       failed = t.failed + excluded.failed, expired = t.expired + excluded.expired)
   SELECT count(*) AS count FROM gone`;
