@@ -72,5 +72,33 @@ describe.skipIf(server === undefined)(
       const counts = await store.counts();
       for (const destination of destinations) expect(counts.get(destination)?.pending).toBe(400);
     });
+
+    it("get no id that a delivery of another source has: a list would show one of both, and nobody could name the other", async () => {
+      const store = postgresStore({ url, schema: newSchema() });
+      await store.open(quietContext(virtualClock("2026-03-01T12:00:00Z")));
+      onTestFinished(() => store.close());
+      const acceptedAt = Date.parse("2026-03-01T12:00:00Z");
+      for (const destination of ["shop/crm", "app/crm"])
+        await store.accept(acceptanceOf([{ id: `of ${destination}`, destination, acceptedAt }]));
+      const asked = [
+        ["of shop/crm", "chosen"],
+        ["of app/crm", "chosen"],
+        ["of app/crm", "of shop/crm"],
+      ] as const;
+      const answers = await Promise.allSettled(
+        asked.map(([id, chosen]) => store.repeat(id, { id: chosen, acceptedAt })),
+      );
+      expect(answers).toMatchObject([
+        { value: true },
+        { reason: { message: 'A delivery with the id "chosen" is stored already.' } },
+        { reason: { message: 'A delivery with the id "of shop/crm" is stored already.' } },
+      ]);
+      const listed = await store.list({});
+      expect(listed.map(({ source, id }) => `${source}: ${id}`).toSorted()).toEqual([
+        "app: of app/crm",
+        "shop: chosen",
+        "shop: of shop/crm",
+      ]);
+    });
   },
 );

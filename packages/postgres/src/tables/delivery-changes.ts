@@ -163,8 +163,8 @@ const BODY =
   "(SELECT m.body FROM $.message AS m WHERE m.source = o.source AND m.id = o.message AND m.day = o.message_day)";
 
 /**
- * The key of a table with days does not tell of other days, so whether the id of a copy is taken is looked up. What has no body any more
- * is not kept.
+ * The keys of the tables do not tell of other days and of other sources, so whether the id of a copy is taken is looked up. What has no body
+ * any more is not kept.
  */
 const REPEAT = `WITH asked AS (
     SELECT DISTINCT ON (next) * FROM ${unnestOf(ASKED, 2, "a")}),
@@ -172,7 +172,7 @@ const REPEAT = `WITH asked AS (
     SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
       SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
     LEFT JOIN LATERAL (
-      SELECT d.id FROM ${BOTH} AS d WHERE d.source = o.source AND d.id = a.next LIMIT 1) AS t ON true
+      SELECT d.id FROM ${BOTH} AS d WHERE d.id = a.next AND d.source IN (${SOURCES}) LIMIT 1) AS t ON true
     WHERE a.new_body IS NOT NULL OR EXISTS ${BODY}),
   copied AS (
     INSERT INTO $.message (source, id, day, body)
