@@ -334,6 +334,23 @@ describe("a receiver that stops answering", () => {
     expect(report.passed).toBe(false);
   });
 
+  it("is told once, too, when a proxy in front of it answers in its place", async () => {
+    let isGone = false;
+    const receiver = await handWrittenReceiver({
+      reply({ signature }) {
+        isGone ||= signature === "null";
+        return isGone ? { status: 502 } : undefined;
+      },
+    });
+    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 1_000 });
+    await receiver.close();
+    const failed = report.results.filter(({ outcome }) => outcome === "failed");
+    expect(failed.map(({ id }) => id)).toEqual(["rejects-malformed-signature"]);
+    expect(report.results.at(-1)).toMatchObject({
+      reason: "the receiver has not answered since rejects-malformed-signature",
+    });
+  });
+
   it("is audited on when a supervisor starts it again", async () => {
     const started: { close(): Promise<void> }[] = [];
     const restarted = vi.fn<(url: string) => Promise<void>>();

@@ -117,9 +117,7 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
     [301, "it redirects (301), and the sender does not follow"],
     [429, "it limits the rate of requests (429)"],
     [500, "it fails before it has checked the signature (500)"],
-    [502, "a proxy gets no answer from the receiver (502)"],
     [503, "it fails before it has checked the signature (503)"],
-    [504, "a proxy gets no answer from the receiver (504)"],
   ])("answering %d", async ([status, cause]) => {
     const oversize = ["rejects-declared-oversize", "rejects-chunked-oversize", "answers-413-to-oversize"];
     const only = ["accepts-track", "accepts-page", "survives-garbage", ...oversize];
@@ -171,6 +169,29 @@ describe("a receiver behind a proxy", () => {
         },
       },
     ]);
+  });
+
+  it.for([502, 504])(
+    "is told that it gives no answer, by the %d of the proxy, and nothing else",
+    async (status) => {
+      const receiver = await handWrittenReceiver({ reply: () => ({ status }) });
+      const { results: found } = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 500 });
+      await receiver.close();
+      const [first, ...rest] = found;
+      expect(first).toMatchObject({
+        failure: { cause: `a proxy gets no answer from the receiver (${status})` },
+      });
+      for (const result of rest)
+        expect(result).toMatchObject({ reason: expect.stringMatching(/accepts-track/u) });
+    },
+  );
+
+  it("is told of the handler, not of the proxy, when it answers forgeries", async () => {
+    const found = await causes(
+      { reply: (_, { status }) => (status === 204 ? { status: 502 } : undefined) },
+      { only: ["accepts-track", "rejects-made-up-signature"] },
+    );
+    expect(found).toEqual(["accepts-track: the signature is right, and the handler fails (502)"]);
   });
 
   it("is not told to compute a signature only, when it does not run", async () => {

@@ -1,8 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
+import { isOfProxy } from "../probe/has-answered.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 import type { Advice } from "./advice.ts";
 import type { Answer } from "../wire/exchange.ts";
-import { isAccepted, isOfProxy, PROXY_ADVICE } from "./expectations.ts";
+import { isAccepted, PROXY_ADVICE } from "./expectations.ts";
 import { freshMessage, freshText } from "./messages.ts";
 import { MADE_UP_SIGNATURE } from "./signatures.ts";
 

@@ -1,3 +1,4 @@
+import { isOfProxy } from "../probe/has-answered.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 import { adviceFor, type Advice } from "./advice.ts";
 import type { AuditFailure } from "./audit.ts";
@@ -70,11 +71,6 @@ export function failure(
   cause: string = causeOf(exchange),
 ): AuditFailure {
   return { cause, sent: exchange.sent, expected, received: exchange.received, fix };
-}
-
-/** Whether a proxy gives this status, because the receiver gave none. */
-export function isOfProxy(status: number): boolean {
-  return status === 502 || status === 504;
 }
 
 function causeOf({ answer, error }: Exchange): string {

@@ -4,6 +4,7 @@ import { sign, warnOfSecrets } from "@countersign/core";
 import { exchange, sendBytes, type OutgoingRequest } from "../wire/exchange.ts";
 import { checkOptions } from "./check-options.ts";
 import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
+import { hasAnswered } from "./has-answered.ts";
 import type { Delivery, Exchange, Probe, ProbeOptions } from "./probe.ts";
 import { tells, telltalesOf } from "./telltales.ts";
 
@@ -44,7 +45,7 @@ export function createProbe(options: ProbeOptions): Probe {
       sent: describeDelivery(endpoint.url, delivery),
       received: describeOutcome(outcome, [...telltales, secret]),
     };
-    if (done.answer === undefined && request.ending === "end") findings.unanswered += 1;
+    if (!hasAnswered(done) && request.ending === "end") findings.unanswered += 1;
     if (tells(outcome.answer, telltales)) findings.leak ??= done;
     const isLate = delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS;
     if (isLate && late.length < MAX_LATE_KEPT) late.push(done);

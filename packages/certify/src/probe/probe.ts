@@ -83,7 +83,7 @@ export interface Probe {
   readonly sendBytes: (bytes: Uint8Array) => Promise<void>;
   /** Gives connections that are kept open between requests to `use`, and closes them after it. */
   readonly withConnection: <T>(use: (agent: Agent) => Promise<T>) => Promise<T>;
-  /** How many requests were not answered, apart from those that were broken off on purpose. */
+  /** How many requests the receiver did not answer, also behind a proxy, apart from those that were broken off on purpose. */
   readonly unanswered: number;
   /** The first exchange whose answer told the digest of what was sent, or the secret. */
   readonly leak: Exchange | undefined;
