@@ -169,12 +169,15 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
     import type { Express } from "express";
     import type { FastifyInstance } from "fastify";
     import type { Hono } from "hono";
+    import type { IncomingMessage, ServerResponse } from "node:http";
+    interface H3Event { readonly node: { readonly req: IncomingMessage; readonly res: ServerResponse } }
     declare global {
       const app: Express & Pick<FastifyInstance, "listen"> & Pick<Hono, "fetch">;
       const AppModule: new () => object;
       const WebhooksController: new () => object;
       const POST: (request: Request) => Promise<Response>;
       const receive: (request: Request) => Promise<Response>;
+      function defineEventHandler(handler: (event: H3Event) => Promise<void>): unknown;
       const Deno: { serve(options: { port: number }, handler: (request: Request) => Promise<Response>): void };
       const Bun: { serve(options: { port: number; fetch: (request: Request) => Promise<Response> }): void };
     }`,

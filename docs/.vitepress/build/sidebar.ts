@@ -44,6 +44,8 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Deno and Bun", link: "/guides/deno-and-bun" },
       { text: "React Router", link: "/guides/react-router" },
       { text: "SvelteKit", link: "/guides/sveltekit" },
+      { text: "Nuxt and Nitro", link: "/guides/nuxt" },
+      { text: "Other frameworks", link: "/guides/other-frameworks" },
       { text: "Google Cloud Functions", link: "/guides/cloud-functions" },
       { text: "Azure Functions", link: "/guides/azure-functions" },
       { text: "Serverless", link: "/guides/serverless" },
