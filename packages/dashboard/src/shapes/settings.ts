@@ -1,6 +1,6 @@
 import type { Headers } from "./types.ts";
 
-export interface EndpointSettings {
+interface EndpointSettings {
   readonly url: string;
   readonly headers?: Headers;
   readonly ca?: string | readonly string[];
@@ -19,8 +19,6 @@ export interface Source {
   readonly name: string;
   readonly writeKey: string;
   readonly destinations: readonly Destination[];
-  readonly blockedEvents: readonly string[];
-  readonly countFiltered: boolean;
   readonly managedBy: "config" | "api";
   readonly note?: string;
 }

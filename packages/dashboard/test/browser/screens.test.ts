@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -216,9 +216,11 @@ describe.skipIf(missing)(`settings${why}`, () => {
     const text = await page.locator("body").innerText();
     expect(text).not.toContain("canary");
     expect(await page.getByLabel(/^Value/).inputValue()).toBe("(hidden)");
-    await page.getByRole("button", { name: /countersign.config.ts/ }).click();
-    const copied = String(await page.evaluate("navigator.clipboard.readText()"));
-    expect(copied).toContain("secret: process.env.SHOP_WEBHOOKS_SECRET");
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: /countersign.config.ts/ }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toBe("countersign.config.ts");
+    expect(readFileSync(await file.path(), "utf8")).toContain("secret: process.env.SHOP_WEBHOOKS_SECRET");
     await page.getByRole("checkbox", { name: "Deliver to this destination" }).uncheck();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("disabled").waitFor();

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { duration, exactTime, plural, visible } from "../../src/words/format.ts";
 import { percentile } from "../../src/words/percentile.ts";
 import { attemptVerdict, resendVerdict, stateVerdict } from "../../src/words/words.ts";
-import { configFile } from "../../src/screens/settings/config-file.ts";
 import { asVitest } from "../../src/screens/delivery/as-test.ts";
 import type { DeliveryDetail } from "../../src/shapes/types.ts";
 
@@ -112,55 +111,5 @@ describe("text of others", () => {
     const literal = /const body = (".*");/.exec(test)?.[1] ?? "";
     expect(JSON.parse(literal)).toBe(body);
     expect(test).toContain(String.raw`\"); process.exit(); (\"`);
-  });
-
-  it("stays a text in the config file that is copied, and secrets become variables", () => {
-    const text = configFile([
-      {
-        name: 'a"b',
-        writeKey: "(hidden)",
-        destinations: [
-          {
-            name: "webhooks",
-            endpoints: [{ url: "http://a/", headers: { Authorization: "(hidden)" } }],
-            signed: true,
-            enabled: false,
-          },
-        ],
-        blockedEvents: ["Debug"],
-        countFiltered: false,
-        managedBy: "api",
-      },
-    ]);
-    expect(text).toContain(String.raw`name: "a\"b"`);
-    expect(text).toContain("writeKey: process.env.A_B_WRITE_KEY");
-    expect(text).toContain("secret: process.env.A_B_WEBHOOKS_SECRET");
-    expect(text).toContain('"Authorization": process.env.A_B_WEBHOOKS_AUTHORIZATION');
-    expect(text).toContain("enabled: false");
-    expect(text).not.toContain("(hidden)");
-  });
-
-  it("gives no endpoint the credentials of another one in the config file that is copied", () => {
-    const headers = { Authorization: "(hidden)" };
-    const destination = {
-      endpoints: [
-        { url: "http://a/", headers },
-        { url: "http://b/", headers },
-      ],
-      signed: true,
-      enabled: true,
-    };
-    const source = (name: string) => ({
-      name,
-      writeKey: "(hidden)",
-      destinations: [{ ...destination, name: "webhooks" }],
-      blockedEvents: [],
-      countFiltered: false,
-      managedBy: "api" as const,
-    });
-    const text = configFile([source("магазин"), source("склад")]);
-    const variables = text.match(/process\.env\.\w+/g) ?? [];
-    expect(variables).toHaveLength(8);
-    expect(new Set(variables).size).toBe(8);
   });
 });

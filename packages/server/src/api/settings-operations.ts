@@ -6,13 +6,15 @@ import {
   type SourceSettings,
 } from "@countersign/sender";
 import { messageOf } from "@countersign/protocol";
-import type { SettingsBook } from "../settings/settings-book.ts";
+import { configFile } from "../settings/config-file.ts";
 import { sourceFor } from "./lookups.ts";
 import { pointerPart, Problem, problemAt, settingsProblem } from "./problem.ts";
 import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
-import { HIDDEN, withHiddenHeaders, withKnownHeaders } from "../settings/hidden-headers.ts";
+import { HIDDEN, withKnownHeaders } from "../settings/hidden-headers.ts";
+import { sourceJson } from "../settings/source-json.ts";
 import { ref, type ApiContext, type Operation, type OperationInput } from "./operation.ts";
+import { TEXT } from "./schemas/parts.ts";
 import { DESTINATION_BODY, SOURCE_BODY } from "./schemas/settings.ts";
 
 const NO_SOURCE = { 404: "Source not found." };
@@ -38,6 +40,18 @@ export const settingsOperations: readonly Operation[] = [
     handle(context, { reply }) {
       tellETag(context, reply);
       return context.sender.settings.sources.map((source) => sourceJson(source, context.book));
+    },
+  },
+  {
+    method: "GET",
+    path: "/config",
+    id: "getConfigFile",
+    summary:
+      "The sources as a `countersign.config.ts`. Secrets, write keys and the values of static headers are not in it: it reads each from an environment variable.",
+    answer: { status: 200, schema: TEXT, type: "text/plain; charset=utf-8" },
+    handle({ sender, book }, { reply }) {
+      reply.type("text/plain; charset=utf-8");
+      return configFile(sender.settings.sources.map((source) => sourceJson(source, book)));
     },
   },
   {
@@ -216,17 +230,4 @@ function changed(context: ApiContext, name: string): object {
 function temporary({ book }: ApiContext, name: string): { readonly note?: string } {
   const note = book.whyTemporary(name);
   return note === undefined ? {} : { note };
-}
-
-function sourceJson(source: SourceSettings, book: SettingsBook): object {
-  const { name, blockedEvents = [], countFiltered = false } = source;
-  // A key that was given is a credential. Without one the key is the name, which is known anyway.
-  const writeKey = (source.writeKey ?? name) === name ? name : HIDDEN;
-  const destinations = namedDestinations(source).map(({ secret, enabled = true, ...destination }) => ({
-    ...destination,
-    endpoints: destination.endpoints.map(withHiddenHeaders),
-    signed: secret !== undefined,
-    enabled,
-  }));
-  return { name, writeKey, destinations, blockedEvents, countFiltered, managedBy: book.managerOf(name) };
 }

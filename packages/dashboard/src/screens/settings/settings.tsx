@@ -1,12 +1,10 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { etag, sources } from "../../data/app-state.ts";
-import { CopyButton } from "../../parts/copy.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { hrefOf, route } from "../../route/route.ts";
 import { plural } from "../../words/format.ts";
-import { configFile } from "./config-file.ts";
 import { DestinationForm } from "./destination-form.tsx";
 import { removeSettings } from "./save.ts";
 
@@ -23,9 +21,9 @@ export function Settings(): JSX.Element {
     <div class="screen">
       <div class="section-head">
         <h2>Settings</h2>
-        <CopyButton text={() => configFile(sources.value)} what="countersign.config.ts">
-          Copy as countersign.config.ts
-        </CopyButton>
+        <a href="/api/config" download="countersign.config.ts">
+          Save as countersign.config.ts
+        </a>
         <a class="button" href={hrefOf("settings", { new: "source" })}>
           Add a source
         </a>

@@ -1,7 +1,6 @@
-import type { Destination, EndpointSettings, Source } from "../../shapes/settings.ts";
-import { literal } from "../../words/format.ts";
-
-const HIDDEN = "(hidden)";
+import type { EndpointSettings } from "@countersign/sender";
+import { HIDDEN } from "./hidden-headers.ts";
+import type { DestinationJson, SourceJson } from "./source-json.ts";
 
 /** An environment variable for a value that is hidden, named by where the value stands. */
 type Variable = (...parts: readonly string[]) => string;
@@ -10,7 +9,7 @@ type Variable = (...parts: readonly string[]) => string;
  * The settings as `countersign.config.ts`. Secrets, which the server does not tell, are read from the environment, each from a
  * variable of its own: an endpoint must not get the credentials of another one.
  */
-export function configFile(sources: readonly Source[]): string {
+export function configFile(sources: readonly SourceJson[]): string {
   const variable = createVariables();
   return `import { defineConfig } from "countersign";
 
@@ -21,7 +20,7 @@ export default defineConfig({
 }
 
 function sourceText(
-  { name, writeKey, destinations, blockedEvents, countFiltered }: Source,
+  { name, writeKey, destinations, blockedEvents, countFiltered }: SourceJson,
   variable: Variable,
 ): string {
   return object([
@@ -33,7 +32,7 @@ function sourceText(
   ]);
 }
 
-function destinationText(source: string, destination: Destination, variable: Variable): string {
+function destinationText(source: string, destination: DestinationJson, variable: Variable): string {
   const { name, endpoints, signed, enabled, includeFields = [], concurrency } = destination;
   return object([
     ["name", literal(name)],
@@ -87,4 +86,14 @@ function createVariables(): Variable {
     taken.add(unique);
     return `process.env.${unique}`;
   };
+}
+
+/** What would hide or reorder code, and what JavaScript takes for the end of a line. */
+const HIDING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** A text as TypeScript. */
+function literal(text: string): string {
+  return JSON.stringify(text).replaceAll(HIDING, (character) =>
+    character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  );
 }
