@@ -170,8 +170,8 @@ async function begin(): Promise<void> {
 }
 
 const COUNT_EVERY_MS = 60_000;
-/** What waits for an endpoint that fails grows. */
-const FAILING_EVERY_MS = 10_000;
+/** So often something is asked, so that a server that hangs is noticed; what waits for an endpoint that fails grows meanwhile. */
+const ASK_EVERY_MS = 10_000;
 
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
@@ -186,5 +186,8 @@ export function start(): void {
     void list.load(filter);
   });
   setInterval(() => void list.count(), COUNT_EVERY_MS);
-  setInterval(() => failing.value.length > 0 && void loadStats(), FAILING_EVERY_MS);
+  setInterval(
+    () => void (failing.value.length > 0 ? loadStats() : loadClock()).catch(() => {}),
+    ASK_EVERY_MS,
+  );
 }

@@ -4,6 +4,7 @@ import { count as countText, duration, plural } from "../words/format.ts";
 
 interface Props {
   readonly url: string;
+  readonly destination: string;
   /** What sets its endpoint apart from all others. */
   readonly name: string;
   readonly bounds: readonly number[];
@@ -17,7 +18,7 @@ const BASE = 140;
 const STEP = 52;
 
 /** Response times as bars; the limit is drawn between the last two. Each bar leads to its deliveries. */
-export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Element {
+export function Histogram({ url, destination, name, bounds, counts, over }: Props): JSX.Element {
   const all = [...counts, over];
   const most = Math.max(...all, 1);
   const limit = bounds.at(-1) ?? 0;
@@ -36,8 +37,8 @@ export function Histogram({ url, name, bounds, counts, over }: Props): JSX.Eleme
             <g key={range} role="listitem">
               <a
                 class={`bar ${tone}`}
-                href={hrefOf("deliveries", { endpoint: url, over: from, upTo: to })}
-                aria-label={`${range}: ${plural(number, "answer")}`}
+                href={hrefOf("deliveries", { destination, endpoint: url, over: from, upTo: to })}
+                aria-label={`${range}: ${plural(number, "attempt")}`}
               >
                 <rect class="bar-hit" x={x} y="0" width={STEP} height="166" />
                 <rect x={x + 6} y={BASE - height} width={STEP - 12} height={height} rx="2" />

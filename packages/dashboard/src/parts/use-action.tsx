@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { get, messageOf, remove, type ApiError } from "../data/api.ts";
+import { get, messageOf, remove } from "../data/api.ts";
 import type { Signal } from "../signals/signals.ts";
 import { Failure } from "./failure.tsx";
 import { useLive } from "./hooks.ts";
@@ -45,7 +45,10 @@ interface Job {
 const PROGRESS: ReadonlySet<string> = new Set(["audit", "certified", "resend"]);
 const AGAIN_MS = 200;
 
-/** Follows a job, and stops it. It is read whenever it has gone on, or when that was missed; a restart ends it. */
+/**
+ * Shows the newest job of the server, whoever has started it, and stops it. It is read whenever one has gone on, or when that was
+ * missed; a restart ends it.
+ */
 export function useJob<T extends Job>(
   shown: Signal<T | undefined>,
   path: string,
@@ -54,11 +57,10 @@ export function useJob<T extends Job>(
   useLive(
     async () => {
       const { value } = shown;
-      if (value?.state !== "running") return;
-      shown.value = await get<T>(`${path}/${value.id}`).catch((error: ApiError) => {
-        if (error.status !== 404) throw error;
-        return { ...value, state: "cancelled" };
-      });
+      const [newest] = await get<readonly T[]>(path, { limit: 1 });
+      // What was started meanwhile is newer.
+      if (shown.value !== value) return;
+      shown.value = newest ?? (value?.state === "running" ? { ...value, state: "cancelled" } : value);
     },
     ({ event }) => PROGRESS.has(event),
     AGAIN_MS,

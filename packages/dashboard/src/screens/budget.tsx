@@ -20,7 +20,8 @@ export function Budget(): JSX.Element {
       <h2>The budget</h2>
       <p class="lead">
         An endpoint has {duration(budgetMs)} to answer. Later than that, the attempt has failed and is
-        repeated. A bar leads to its deliveries.
+        repeated. A bar counts attempts since the server has started, and leads to the deliveries whose last
+        attempt took so long.
       </p>
       {found?.length === 0 && <p class="empty">No attempts yet.</p>}
       {found?.map((endpoint) => (
@@ -50,6 +51,7 @@ function EndpointBudget({ url, destination, responseTimes }: EndpointStats): JSX
       />
       <Histogram
         url={url}
+        destination={destination}
         name={nameOf({ url, destination })}
         bounds={bounds}
         counts={counts}

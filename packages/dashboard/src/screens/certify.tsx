@@ -10,10 +10,10 @@ import { Mark } from "../parts/mark.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { said } from "../parts/said.tsx";
 import { change, route } from "../route/route.ts";
-import { nameOf, shortUrl, visible } from "../words/format.ts";
+import { clockTime, nameOf, shortUrl, visible } from "../words/format.ts";
 import type { Tone } from "../words/words.ts";
 
-/** The certification that is shown; it continues while other screens are shown. */
+/** The newest certification of the server; it continues while other screens are shown. */
 const shown = signal<Certification | undefined>(undefined);
 
 const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
@@ -68,7 +68,7 @@ export function Certify(): JSX.Element {
 }
 
 function Results({ certification }: { readonly certification: Certification }): JSX.Element {
-  const { url, state, total, results, error } = certification;
+  const { url, state, startedAt, total, results, error } = certification;
   const [failed, passed, skipped] = (["failed", "passed", "skipped"] as const).map((wanted) =>
     results.filter(({ outcome }) => outcome === wanted),
   ) as [AuditResult[], AuditResult[], AuditResult[]];
@@ -82,7 +82,7 @@ function Results({ certification }: { readonly certification: Certification }): 
   return (
     <section class="card stack" aria-label="Results">
       <h3>
-        <bdi>{shortUrl(url)}</bdi>
+        <bdi>{shortUrl(url)}</bdi> <span class="about">{clockTime(startedAt, Date.now())}</span>
       </h3>
       <progress value={results.length} max={total} aria-label="Audits that have run" />
       <p role="status" aria-live={state === "running" ? "off" : "polite"}>

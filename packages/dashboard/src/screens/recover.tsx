@@ -13,11 +13,11 @@ import { useAction, useJob, type Action } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
 import { change, hrefOf, route } from "../route/route.ts";
-import { count, plural } from "../words/format.ts";
+import { clockTime, count, plural } from "../words/format.ts";
 import { stateVerdict } from "../words/words.ts";
 import { reasonsOf, type Reason } from "./reasons.ts";
 
-/** The last resend of many; it continues while other screens are shown. */
+/** The newest resend of many; it continues while other screens are shown. */
 const job = signal<ResendJob | undefined>(undefined);
 
 /** What has expired was accepted hours before, so a day is shown at first. */
@@ -171,13 +171,13 @@ function Progress(): JSX.Element | null {
         {failure}
         <a href={hrefOf("deliveries", since)}>See them arrive</a>
       </div>
-      <Since key={id} filter={since} />
+      <Since key={id} filter={since} startedAt={startedAt} />
     </section>
   );
 }
 
 /** How it has gone since the resend began, with what clients have sent since then: whether what was corrected is correct. */
-function Since({ filter }: { readonly filter: Query }): JSX.Element {
+function Since({ filter, startedAt }: { readonly filter: Query; readonly startedAt: string }): JSX.Element {
   const [counts, setCounts] = useState<readonly number[]>([]);
   useLive(
     async (gone) => {
@@ -189,7 +189,7 @@ function Since({ filter }: { readonly filter: Query }): JSX.Element {
   );
   return (
     <p class="actions">
-      Since then:
+      Since {clockTime(startedAt, serverNow())}:
       {counts.map((number, index) => {
         const state = STATES[index] as State;
         const { tone, word } = stateVerdict(state, undefined, true);

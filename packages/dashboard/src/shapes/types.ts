@@ -131,6 +131,7 @@ export interface AuditResult {
 export interface Certification {
   readonly id: string;
   readonly url: string;
+  readonly startedAt: string;
   readonly state: "running" | "done" | "cancelled" | "failed";
   readonly total: number;
   readonly passed?: boolean;

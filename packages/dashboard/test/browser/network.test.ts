@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
 import { layLink, type Link } from "../support/link.ts";
@@ -97,6 +97,31 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByText(/^No answer since \d/).waitFor();
     link.mend();
     await page.getByText("The receiver answered 204").waitFor();
+    await page.getByText("Live", { exact: true }).waitFor();
+    expect(await page.getByText(/^No answer/).count()).toBe(0);
+  });
+
+  it("says within 15 seconds that the server does not answer, though nobody does anything", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const link = await layLink(server.url);
+    const page = await openPage("about:blank", { clock: true });
+    const asked = new Set<Request>();
+    page.on("request", (request) => asked.add(request));
+    for (const end of ["requestfinished", "requestfailed"] as const)
+      page.on(end as "requestfinished", (request) => asked.delete(request));
+    await page.goto(link.url);
+    await page.getByText("Live", { exact: true }).waitFor();
+    // Of what was asked, the stream alone has not ended.
+    await vi.waitFor(async () => {
+      expect(await page.locator(".count").innerText()).toMatch(/^1\b/);
+      expect(asked.size).toBe(1);
+    });
+    link.freeze();
+    await page.clock.fastForward(10_000);
+    await page.clock.fastForward(5_000);
+    await page.getByText(/^No answer since \d/).waitFor();
+    link.mend();
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await page.getByText(/^No answer/).count()).toBe(0);
   });

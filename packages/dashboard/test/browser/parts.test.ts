@@ -212,7 +212,7 @@ const PARTS: readonly Part[] = [
       await api("POST", "/clock", { advance: "4h" });
       await press(link(page, "Budget"), main(page));
       await page.getByText("limit 5 s").waitFor();
-      await press(link(page, /: [1-6] answers?$/), main(page));
+      await press(link(page, /: [1-6] attempts?$/), main(page));
       await page.getByText(/answered by/).waitFor();
       await rowsOf(page, "Ordered").first().waitFor();
     },

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { layLink } from "../support/link.ts";
 import { startReceiver, startSetting } from "../support/setting.ts";
 
 useBrowser();
@@ -323,14 +324,15 @@ describe.skipIf(missing)(`settings${why}`, () => {
 });
 
 describe.skipIf(missing)(`the other screens${why}`, () => {
-  it("budget: a bar of the histogram leads to its deliveries", async () => {
-    const { server, track } = await startSetting();
+  it("budget: a bar of the histogram leads to its deliveries, not to those of another destination too", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    await api("PUT", "/sources/default/destinations/other", { endpoints: [{ url: receiver.url }] });
     await track("Ordered", 5);
     // The bars do not grow any more.
     await server.sender.idle();
     const page = await openPage(`${server.url}/#/budget`);
-    await page.getByText("limit 5 s").waitFor();
-    const bar = page.getByRole("link", { name: /: [1-5] answers?$/ }).first();
+    await page.getByText("limit 5 s").first().waitFor();
+    const bar = page.getByRole("link", { name: /: [1-5] attempts?$/ }).first();
     const number = Number(/: (\d+)/.exec((await bar.getAttribute("aria-label")) ?? "")?.[1]);
     await bar.focus();
     await page.keyboard.press("Enter");
@@ -561,12 +563,54 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(receiver.accepted).toHaveLength(3);
   });
 
+  it("certify: audits that run are shown to everyone, after a reload too, and anyone can stop them", async () => {
+    const { server, receiver, api } = await startSetting();
+    const link = await layLink(receiver.url);
+    link.freeze();
+    await api("PUT", "/sources/default/destinations/slow", {
+      endpoints: [{ url: `${link.url}/slow` }],
+      secret: "a shared secret",
+    });
+    const first = await openPage(`${server.url}/#/certify?receiver=${link.url}/slow (default/slow)`);
+    await first.getByRole("button", { name: "Certify" }).click();
+    await first.getByText(/^\d+ of \d+ audits$/).waitFor();
+    await first.reload();
+    await first.getByText(/^\d+ of \d+ audits$/).waitFor();
+    const second = await openPage(`${server.url}/#/certify`);
+    await second.getByText(`${link.url.slice(7)}/slow`, { exact: true }).waitFor();
+    await second.getByRole("button", { name: "Stop" }).click();
+    await first.getByText("cancelled", { exact: true }).waitFor();
+    expect(await first.getByRole("button", { name: "Certify" }).isEnabled()).toBe(true);
+  });
+
+  it("recover: the newest resend is shown to everyone, after a reload too, with when it began", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 4);
+    receiver.mode = "verifies";
+    const first = await openPage(`${server.url}/#/recover`);
+    await first.getByText("4 deliveries failed or expired").waitFor();
+    expect(await first.getByText("of 4 resent").count()).toBe(0);
+    await api("POST", "/deliveries/resend", { filter: { state: "failed" } });
+    await first.getByText("4 of 4 resent").waitFor();
+    await first.getByText(/^Since 00:00:00:/).waitFor();
+    await first.reload();
+    await first.getByText("4 of 4 resent").waitFor();
+  });
+
   it("certify: audits that a restart has ended do not run for ever", async () => {
     const { server } = await startSetting();
-    const page = await openPage(`${server.url}/#/certify`, { expected: /404/ });
+    const page = await openPage(`${server.url}/#/certify`);
     await page.route("**/api/certify", (route) =>
       route.fulfill({
-        json: { id: "certification-7", url: "http://x/", state: "running", total: 9, results: [] },
+        json: {
+          id: "certification-7",
+          url: "http://x/",
+          state: "running",
+          startedAt: "2026-01-01T00:00:00Z",
+          total: 9,
+          results: [],
+        },
       }),
     );
     await page.getByRole("button", { name: "Certify" }).click();
@@ -581,14 +625,21 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     const { server, track, receiver, api } = await startSetting();
     receiver.mode = "missing";
     await track("Ordered", 3);
-    const page = await openPage(`${server.url}/#/recover`, { expected: /404/ });
+    const page = await openPage(`${server.url}/#/recover`);
     const job = (await api("POST", "/deliveries/resend", { filter: { state: "failed" } })) as object;
     await page.route("**/api/deliveries/resend", (route) =>
       route.fulfill({ json: { ...job, id: "resend-9" } }),
     );
     await page.route("**/api/certify", (route) =>
       route.fulfill({
-        json: { id: "certification-9", url: "http://x/", state: "running", total: 9, results: [] },
+        json: {
+          id: "certification-9",
+          url: "http://x/",
+          state: "running",
+          startedAt: "2026-01-01T00:00:00Z",
+          total: 9,
+          results: [],
+        },
       }),
     );
     for (const [screen, action, text] of [

@@ -5,6 +5,7 @@ import { destinationFor } from "./lookups.ts";
 import { assertWithout, found, Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CERTIFY_BODY } from "./schemas/certify.ts";
+import { JOB_LIMIT } from "./schemas/parts.ts";
 
 const NOT_FOUND = "Certification not found. The last twenty are kept.";
 
@@ -56,6 +57,15 @@ export const certifyOperations: readonly Operation[] = [
       if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
       return certifications.start(request, forgeryListener(context, given, request));
     },
+  },
+  {
+    method: "GET",
+    path: "/certifications",
+    id: "listCertifications",
+    summary: "The last twenty certifications of this process, newest first, each with its results so far.",
+    query: { limit: JOB_LIMIT },
+    answer: { status: 200, schema: { type: "array", items: ref("Certification") } },
+    handle: ({ certifications }, { query }) => certifications.list(Number(query["limit"])),
   },
   {
     method: "GET",

@@ -8,6 +8,7 @@ import { receiptJson } from "./receipt-json.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { RESEND_ALL_BODY, RESEND_BODY, RETRY_ALL_BODY } from "./schemas/deliveries.ts";
 import { FILTER_PARAMETERS } from "./schemas/filters.ts";
+import { JOB_LIMIT } from "./schemas/parts.ts";
 
 const NO_JOB = "Resend job not found. The last twenty are kept.";
 
@@ -100,6 +101,15 @@ export const recoveryOperations: readonly Operation[] = [
       if (running) throw new Problem(409, `${running.id} is still running. Wait for it, or DELETE it.`);
       return resends.start(filterOf(filter), filter);
     },
+  },
+  {
+    method: "GET",
+    path: "/resends",
+    id: "listResends",
+    summary: "The last twenty jobs of this process, newest first.",
+    query: { limit: JOB_LIMIT },
+    answer: { status: 200, schema: { type: "array", items: ref("ResendJob") } },
+    handle: ({ resends }, { query }) => resends.list(Number(query["limit"])),
   },
   {
     method: "GET",

@@ -18,7 +18,8 @@ export interface Job<Json extends JobJson> {
   readonly abort: AbortController;
 }
 
-const MAX_KEPT = 20;
+/** How many of a kind are kept. */
+export const MAX_KEPT = 20;
 
 /** The jobs of one kind that were started through the control API. The last twenty are kept. */
 export class Jobs<Json extends JobJson> {
@@ -47,6 +48,14 @@ export class Jobs<Json extends JobJson> {
 
   find(id: string): Json | undefined {
     return this.#jobs.get(id)?.json;
+  }
+
+  /** Those that are kept, newest first. */
+  list(limit: number): readonly Json[] {
+    return [...this.#jobs.values()]
+      .map(({ json }) => json)
+      .toReversed()
+      .slice(0, limit);
   }
 
   /** Stops a job. What it has done so far remains. */

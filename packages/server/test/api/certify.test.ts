@@ -101,6 +101,7 @@ describe("audits through the API", () => {
     expect(
       (await call("POST", "/certify", { url: receiver.url, secret: SECRET, only: ONLY.slice(1) })).status,
     ).toBe(202);
+    expect((await call("GET", "/certifications")).json()).toMatchObject([{ state: "running" }, { id }]);
   });
 
   it("of a receiver that is not there fail with the reason", async () => {

@@ -11,6 +11,8 @@ it("the last twenty jobs are kept, and no more, however long the server runs", a
     await expect.poll(() => jobs.find(id)?.state).toBe("done");
   }
   expect(ids.filter((id) => jobs.find(id) !== undefined)).toEqual(ids.slice(-20));
+  expect(jobs.list(20).map(({ id }) => id)).toEqual(ids.slice(-20).toReversed());
+  expect(jobs.list(1).map(({ id }) => id)).toEqual(ids.slice(-1));
 });
 
 it("a job that a late request starts while the server closes ends at once, since nothing would stop it later", () => {

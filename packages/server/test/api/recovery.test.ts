@@ -125,6 +125,7 @@ describe("deliveries", () => {
     await expect.poll(async () => (await jobOf(id)).state).toBe("done");
     await server.sender.idle();
     expect(await jobOf(id)).toMatchObject({ matched: 2, resent: 2 });
+    expect((await call("GET", "/resends?limit=1")).json()).toEqual([await jobOf(id)]);
     expect(received().toSorted()).toEqual(["A", "C", "D"]);
     const told = () =>
       reader.events().flatMap((event) => (event["event"] === "resend" ? [event["job"]] : []));

@@ -1,4 +1,5 @@
 import { FAULT_PATTERN } from "@countersign/sender/faults";
+import { MAX_KEPT } from "../../jobs/jobs.ts";
 import type { Schema, Schemas } from "../operation.ts";
 
 export const TEXT: Schema = { type: "string" };
@@ -13,6 +14,8 @@ export const BASE64: Schema = {
 };
 export const CURSOR: Schema = { type: "string", description: "Give it as `after` for the next page." };
 export const JOB_STATE: Schema = { type: "string", enum: ["running", "done", "cancelled", "failed"] };
+/** How many jobs of a kind are listed. */
+export const JOB_LIMIT: Schema = { type: "integer", minimum: 1, maximum: MAX_KEPT, default: MAX_KEPT };
 export const HEADERS: Schema = { type: "object", additionalProperties: TEXT };
 
 /** An object with these properties and no others. All are required, except those that `optional` names. */
