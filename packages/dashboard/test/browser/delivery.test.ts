@@ -13,6 +13,17 @@ async function open(page: Page, event: string): Promise<void> {
 useBrowser();
 
 describe.skipIf(missing)(`one delivery${why}`, () => {
+  it("is not shown as it was when somebody else has removed it", async () => {
+    const { server, track, api } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url, { expected: /404/ });
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await page.getByText("The receiver answered 204").waitFor();
+    await api("DELETE", "/deliveries");
+    await page.getByText("Delivery not found. Somebody may have removed it").waitFor();
+    expect(await page.getByRole("button", { name: /^Resend/ }).count()).toBe(0);
+  });
+
   it("says why it waits, counts down, and shows four hours of retries that end in a delivery", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

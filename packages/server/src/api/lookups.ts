@@ -4,7 +4,7 @@ import type { ApiContext } from "./operation.ts";
 import { found } from "./problem.ts";
 
 /** What a request for a delivery that is not there is answered. */
-export const NO_DELIVERY = "Delivery not found. It may have been removed after `keepFor`.";
+export const NO_DELIVERY = "Delivery not found. Somebody may have removed it, or the server after `keepFor`.";
 
 /** The delivery of an id. @throws Problem if there is none. */
 export async function deliveryFor({ sender }: ApiContext, id: string): Promise<Delivery> {

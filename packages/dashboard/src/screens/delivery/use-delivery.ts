@@ -10,6 +10,8 @@ export interface Shown {
 }
 
 const AGAIN_MS = 150;
+/** What can change any delivery, or what is said of it. */
+const ABOUT_ALL: ReadonlySet<string> = new Set(["store", "settings", "cleared"]);
 
 /** Reads a delivery, and reads it again when something happens to it. */
 export function useDelivery(id: string | undefined): Shown {
@@ -35,7 +37,5 @@ export function useDelivery(id: string | undefined): Shown {
 }
 
 function isAbout(event: LiveEvent, id: string | undefined): boolean {
-  return (
-    event.event === "store" || event.event === "settings" || ("delivery" in event && event.delivery.id === id)
-  );
+  return ABOUT_ALL.has(event.event) || ("delivery" in event && event.delivery.id === id);
 }
