@@ -73,7 +73,8 @@ export async function call<T>(method: string, path: string, options: Options = {
   answers += 1;
   silentSince.value = undefined;
   const text = await response.text();
-  if (response.status === 401) needsToken.value = true;
+  // Another tab can have given it since.
+  needsToken.value = response.status === 401;
   if (!response.ok) throw problemOf(response.status, text);
   const data = (text === "" ? undefined : JSON.parse(text)) as T;
   return { data, etag: response.headers.get("etag") ?? undefined };

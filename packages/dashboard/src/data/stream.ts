@@ -1,6 +1,6 @@
 import { withQuery } from "../route/query.ts";
 import { signal } from "../signals/signals.ts";
-import { get, needsToken } from "./api.ts";
+import { get } from "./api.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 
 /** How the event stream stands. */
@@ -49,9 +49,7 @@ export function openStream(listener: (events: readonly LiveEvent[]) => void): vo
   };
 
   const reopen = (): void => {
-    get("/status").then(open, () => {
-      if (!needsToken.value) timer = setTimeout(reopen, REOPEN_MS);
-    });
+    get("/status").then(open, () => (timer = setTimeout(reopen, REOPEN_MS)));
   };
 
   const look = (): void => {

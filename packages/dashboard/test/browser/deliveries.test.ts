@@ -246,6 +246,18 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     expect(await alarm.innerText()).toContain("Calls are refused");
   });
 
+  it("asks for the token no longer when another tab has given it", async () => {
+    const { server } = await startSetting({ token: "s3cret" });
+    const page = await openPage(server.url, { expected: /401/ });
+    await page.getByLabel("Token").waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${server.url}/?token=s3cret`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    await server.sender.track({ userId: "u1", event: "Ordered" });
+    await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+    expect(await page.getByLabel("Token").count()).toBe(0);
+  });
+
   it("asks for the token in a form, without JSON, and takes no wrong one", async () => {
     const { server } = await startSetting({ token: "s3cret token" });
     const page = await openPage(server.url, { expected: /401/ });
