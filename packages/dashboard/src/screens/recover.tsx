@@ -132,7 +132,7 @@ function Resend({ label, about, run, filter, disabled, retries }: ResendProps): 
       // In a body, the API takes a status as a number.
       const body = { filter: { ...filter, status: Number(filter["status"]) || undefined } };
       if (!retries) job.value = await post<ResendJob>("/deliveries/resend", body);
-      else announce(`${(await post<Retried>("/deliveries/retry", body)).retried} tried.`);
+      else announce(`Trying ${(await post<Retried>("/deliveries/retry", body)).retried} now.`);
     });
   return (
     <button

@@ -32,7 +32,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await open(page, "Ordered");
     const detail = page.getByRole("region", { name: "Delivery", exact: true });
     await detail.getByText("Waits for its 2nd try: the receiver answered 503.").waitFor();
-    expect(await detail.getByRole("timer").innerText()).toMatch(/^\d+ (?:s|min(?: \d+ s)?)$|^now$/);
+    expect(await detail.getByRole("timer").innerText()).toMatch(/^in \d+ (?:s|min(?: \d+ s)?)$|^now$/);
     await api("POST", "/clock", { advance: "3h" });
     const attempts = detail.getByRole("list").filter({ has: page.getByRole("button", { name: /503/ }) });
     await vi.waitFor(async () => expect(await attempts.getByRole("button").count()).toBeGreaterThan(5));
@@ -160,7 +160,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     const page = await openPage(server.url);
     await open(page, "Ordered");
     await page.getByRole("region", { name: "Delivery", exact: true }).getByText(/401/).first().waitFor();
-    await page.getByText("From the bytes to the digest").click();
+    await page.getByText("Check the signature").click();
     await page.getByText("the same", { exact: true }).waitFor();
     await page.getByLabel(/^Its secret/).fill("another secret ");
     await page.getByRole("button", { name: "Find the difference" }).click();
@@ -202,7 +202,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await track("Ordered");
     const page = await openPage(server.url);
     await open(page, "Ordered");
-    await page.getByText("From the bytes to the digest").click();
+    await page.getByText("Check the signature").click();
     await page.getByLabel(/^Its secret/).fill("another secret");
     await page.getByRole("button", { name: "Try now" }).click();
     await page.getByText("Waits for its 3rd try").waitFor();

@@ -86,7 +86,7 @@ const PARTS: readonly Part[] = [
       await press(button(page, "Pretty"));
       await press(button(page, /^1 .*503/));
       await page.getByText("Service unavailable: no database").waitFor();
-      await press(page.locator("summary").filter({ hasText: "From the bytes to the digest" }));
+      await press(page.locator("summary").filter({ hasText: "Check the signature" }));
       await page.getByText("the same", { exact: true }).waitFor();
       await press(button(page, "Copy as curl"));
       await vi.waitFor(async () => expect(await clipboard(page)).toContain("curl"));

@@ -520,7 +520,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     const page = await openPage(`${server.url}/#/recover`);
     const tryAll = page.getByRole("button", { name: /^Try now: \d+ waiting$/ });
     await page.getByRole("button", { name: "Try now: 7 waiting" }).click();
-    await page.getByRole("status").filter({ hasText: "7 tried." }).waitFor();
+    await page.getByRole("status").filter({ hasText: "Trying 7 now." }).waitFor();
     await vi.waitFor(() => expect(receiver.requests).toBe(14));
     receiver.mode = "verifies";
     await tryAll.click();

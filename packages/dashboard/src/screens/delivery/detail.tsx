@@ -115,10 +115,11 @@ function NextTry({
   const until = Date.parse(acceptedAt) + status.value.retryWindowMs;
   return (
     <p>
+      Next attempt{" "}
       <span class="big" role="timer">
-        {left > 0 ? duration(Math.ceil(left / 1_000) * 1_000) : "now"}
-      </span>{" "}
-      until the next attempt; retries end at {clockTime(until, serverNow())}.
+        {left > 0 ? `in ${duration(Math.ceil(left / 1_000) * 1_000)}` : "now"}
+      </span>
+      ; retries end at {clockTime(until, serverNow())}.
     </p>
   );
 }

@@ -32,7 +32,7 @@ export function Signature({ delivery, attempt, index }: Props): JSX.Element {
     <section aria-label="Signature">
       <details onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <h3>From the bytes to the digest</h3>
+          <h3>Check the signature</h3>
         </summary>
         {open && (
           <>
