@@ -21,7 +21,6 @@ export const status = signal<Status>({
   budgetMs: 5_000,
   retryWindowMs: 14_400_000,
   faults: [],
-  certify: true,
 });
 export const clock = signal<Clock | undefined>(undefined);
 export const faults = signal<readonly Fault[] | undefined>(undefined);

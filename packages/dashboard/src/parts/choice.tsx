@@ -20,18 +20,17 @@ export function Choice(props: Props): JSX.Element {
   );
 }
 
-/** A list to choose from, whose label is not shown. */
+/** A list to choose from, whose label is not shown. What the URL says, several values or one that has gone, is an entry, too. */
 export function Select({ label, value, options, onPick }: Props): JSX.Element {
+  const pairs = options.map(pairOf);
+  if (!pairs.some(([key]) => key === value)) pairs.push([value, value]);
   return (
     <select aria-label={label} value={value} onChange={(event) => onPick(event.currentTarget.value)}>
-      {options.map((option) => {
-        const [key, words] = pairOf(option);
-        return (
-          <option key={key} value={key}>
-            {words}
-          </option>
-        );
-      })}
+      {pairs.map(([key, words]) => (
+        <option key={key} value={key}>
+          {words}
+        </option>
+      ))}
     </select>
   );
 }

@@ -17,7 +17,7 @@ const STORE_WORDS = {
 
 /** What has to be seen on every screen: a receiver that accepts forgeries, one that fails, and a store in trouble. */
 export function Banners(): JSX.Element {
-  const { delivers, store, certify } = status.value;
+  const { delivers, store } = status.value;
   const { state, reason } = store;
   return (
     <div class="banners">
@@ -29,7 +29,7 @@ export function Banners(): JSX.Element {
           links={
             <>
               {delivery && <a href={hrefOf("deliveries", { id: delivery })}>See it</a>}
-              {certify && <a href={hrefOf("certify", { receiver: nameOf(endpoint) })}>Certify it</a>}
+              <a href={hrefOf("certify", { receiver: nameOf(endpoint) })}>Certify it</a>
             </>
           }
         >

@@ -1,7 +1,7 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
 import { post } from "../data/api.ts";
-import { endpoints, status } from "../data/app-state.ts";
+import { endpoints } from "../data/app-state.ts";
 import type { AuditResult, Certification } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Choice } from "../parts/choice.tsx";
@@ -26,7 +26,8 @@ const TONES: Readonly<Record<AuditResult["outcome"], Tone>> = {
 export function Certify(): JSX.Element {
   const chosen = route.value.parameters.get("receiver");
   const { run, stop, failure } = useJob(shown, "/certifications");
-  const target = endpoints.value.find((endpoint) => nameOf(endpoint) === chosen) ?? endpoints.value[0];
+  // Where the one that the URL names has gone, no other gets its messages.
+  const target = endpoints.value.find((endpoint) => chosen === null || nameOf(endpoint) === chosen);
   const current = shown.value;
   const running = current?.state === "running";
   const start = (): void =>
@@ -39,14 +40,14 @@ export function Certify(): JSX.Element {
     <div class="screen">
       <h2>Certify</h2>
       <p class="lead">
-        Sends messages that a receiver must accept, and forged and broken ones that it must refuse. It handles
-        those that it accepts.
+        Sends well over a hundred messages: some that a receiver must accept, and forged and broken ones that
+        it must refuse. The receiver handles those that it accepts as it handles any other.
       </p>
       <div class="card stack">
         <div class="actions">
           <Choice
             label="Receiver"
-            value={target ? nameOf(target) : ""}
+            value={chosen ?? (target ? nameOf(target) : "")}
             options={endpoints.value.map((endpoint) => [nameOf(endpoint), shortUrl(nameOf(endpoint))])}
             onPick={(receiver) => change({ receiver })}
           />
@@ -55,7 +56,7 @@ export function Certify(): JSX.Element {
               Stop
             </button>
           ) : (
-            <button type="button" class="primary" disabled={!target || !status.value.certify} onClick={start}>
+            <button type="button" class="primary" disabled={!target} onClick={start}>
               Certify
             </button>
           )}
@@ -68,7 +69,7 @@ export function Certify(): JSX.Element {
 }
 
 function Results({ certification }: { readonly certification: Certification }): JSX.Element {
-  const { url, state, startedAt, total, results, error } = certification;
+  const { url, state, startedAt, total, only, results, error } = certification;
   const [failed, passed, skipped] = (["failed", "passed", "skipped"] as const).map((wanted) =>
     results.filter(({ outcome }) => outcome === wanted),
   ) as [AuditResult[], AuditResult[], AuditResult[]];
@@ -77,7 +78,7 @@ function Results({ certification }: { readonly certification: Certification }): 
     state === "running"
       ? { tone: "wait", word: `${results.length} of ${total} audits` }
       : state === "done" && musts === 0
-        ? { tone: "good", word: "certified" }
+        ? { tone: "good", word: only ? "passed" : "certified" }
         : { tone: "bad", word: state === "done" ? "not certified" : state };
   return (
     <section class="card stack" aria-label="Results">

@@ -92,7 +92,6 @@ export interface Status {
   readonly retryWindowMs: number;
   /** The faults that can be injected. */
   readonly faults: readonly string[];
-  readonly certify: boolean;
 }
 
 /** What was not delivered as it came: a rejected message, a skipped call, or what was accepted with a warning. */
@@ -134,7 +133,8 @@ export interface Certification {
   readonly startedAt: string;
   readonly state: "running" | "done" | "cancelled" | "failed";
   readonly total: number;
-  readonly passed?: boolean;
+  /** Some audits alone. */
+  readonly only?: readonly string[];
   readonly results: readonly AuditResult[];
   readonly error?: string;
 }

@@ -563,6 +563,40 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(receiver.accepted).toHaveLength(3);
   });
 
+  it("certify and recover: what the address names and the settings have no longer is chosen, and nothing in its place", async () => {
+    const { server } = await startSetting();
+    const page = await openPage(`${server.url}/#/certify?receiver=http://gone/`);
+    const chosen = (label: string): Promise<string> =>
+      page.getByRole("main").getByLabel(label, { exact: true }).locator("option:checked").innerText();
+    await page.getByRole("option", { name: /webhooks/ }).waitFor({ state: "attached" });
+    expect(await chosen("Receiver")).toBe("http://gone/");
+    expect(await page.getByRole("button", { name: "Certify" }).isDisabled()).toBe(true);
+    await page.goto(`${server.url}/#/recover?destination=gone/gone`);
+    await page.getByText("0 deliveries failed or expired").waitFor();
+    expect(await chosen("Destination")).toBe("gone/gone");
+  });
+
+  it("certify: some audits alone, which somebody else has chosen, certify no receiver", async () => {
+    const { server, api } = await startSetting();
+    const page = await openPage(`${server.url}/#/certify`);
+    await api("POST", "/certify", { destination: "default/webhooks", only: ["rejects-tampered-body"] });
+    const results = page.getByRole("region", { name: "Results" });
+    await results.getByText(/^passed 1 passed, 0 failed, 0 skipped\.$/).waitFor();
+    expect(await results.getByText("certified").count()).toBe(0);
+  });
+
+  it("certify: says why a server runs no audits", async () => {
+    const { server } = await startSetting({
+      blockPrivateNetworks: true,
+      to: "https://receiver.example/webhooks",
+    });
+    const page = await openPage(`${server.url}/#/certify`, { expected: /409/ });
+    await page.getByRole("button", { name: "Certify" }).click();
+    const alert = page.getByRole("alert").filter({ hasText: "With blockPrivateNetworks" });
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain("use countersign certify");
+  });
+
   it("certify: audits that run are shown to everyone, after a reload too, and anyone can stop them", async () => {
     const { server, receiver, api } = await startSetting();
     const link = await layLink(receiver.url);

@@ -123,7 +123,7 @@ function requestOf(context: ApiContext, body: CertifyBody): CertificationRequest
   if (secret === undefined) {
     throw problemAt(
       { pointer: "/secret" },
-      "The destination has no secret. Give one, since audits send signed messages.",
+      "The destination has no secret, and audits send signed messages. Set one for the destination, or give a `secret`.",
     );
   }
   const { url, headers, ca } = endpoint;

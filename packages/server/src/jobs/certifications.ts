@@ -16,6 +16,8 @@ export interface CertificationJson extends JobJson {
   readonly url: string;
   /** How many audits there are. */
   readonly total: number;
+  /** The ids of these audits, if they are not all that there are. */
+  readonly only?: readonly string[] | undefined;
   readonly tally: Readonly<Record<"MUST" | "SHOULD", Tally>>;
   /** Whether every MUST is met; when all have ended. */
   readonly passed?: boolean;
@@ -69,6 +71,7 @@ export class Certifications extends Jobs<CertificationJson> {
         state: "running",
         startedAt,
         total: only?.length ?? audits.length,
+        only,
         tally: { MUST: NO_TALLY, SHOULD: NO_TALLY },
         results: [],
       }),

@@ -51,7 +51,7 @@ export function FilterBar(): JSX.Element {
   );
 }
 
-/** A filter to choose from a list. What the URL has beside it, several values or one that has gone, is an entry, too. */
+/** A filter to choose from a list. */
 function Among({
   name,
   known,
@@ -65,7 +65,7 @@ function Among({
     <Select
       label={name}
       value={value}
-      options={[["", `All ${name}s`], ...new Set([...known, value].filter(Boolean))]}
+      options={[["", `All ${name}s`], ...known]}
       onPick={(picked) => change({ [name]: picked })}
     />
   );

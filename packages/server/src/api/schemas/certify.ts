@@ -29,12 +29,13 @@ export const certifySchemas: Schemas = {
       startedAt: DATE_TIME,
       endedAt: DATE_TIME,
       total: COUNT,
+      only: { ...TEXTS, description: "The ids of these audits, if they are not all that there are." },
       tally: object({ MUST: TALLY, SHOULD: TALLY }),
       passed: { type: "boolean" },
       results: { type: "array", items: ref("AuditResult") },
       error: TEXT,
     },
-    ["endedAt", "passed", "error"],
+    ["endedAt", "only", "passed", "error"],
   ),
 };
 
