@@ -102,7 +102,8 @@ const MAKING_DUE: readonly (readonly [
   [
     "of a call with traits",
     {
-      text: "COMMIT",
+      // With the end of the text: BEGIN names an isolation level that begins so.
+      text: "COMMIT\0",
       due: "of a trait",
       make: (store) =>
         store.accept({
