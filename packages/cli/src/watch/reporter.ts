@@ -200,7 +200,9 @@ export class Reporter {
   }
 
   #summary(counts: ReadonlyMap<string, number>): void {
-    const text = [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
+    const text = [...counts]
+      .map(([kind, count]) => `${count} ${count === 1 ? kind.replace(/s$/, "") : kind}`)
+      .join(", ");
     this.#line([
       { text: clockTime(new Date()), tone: "dim" },
       { text },

@@ -41,7 +41,8 @@ function ended(time: string, delivery: DeliveryJson, state: "failed" | "delivere
   return { id: "", at: at(time), event: state, delivery, state, endedAt: at(time) };
 }
 
-it("the lines that docs/cli.md shows of a longer session are those that such a session prints", async () => {
+/** A reporter, and the lines that it prints. */
+function reporterOf(): { readonly reporter: Reporter; readonly lines: readonly string[] } {
   const lines: string[] = [];
   const reporter = new Reporter({
     print: (line) => lines.push(line),
@@ -50,6 +51,11 @@ it("the lines that docs/cli.md shows of a longer session are those that such a s
     contextOf: () => ({ several: false, budgetMs: 5_000 }),
     retryWindowMs: () => 4 * 3_600_000,
   });
+  return { reporter, lines };
+}
+
+it("the lines that docs/cli.md shows of a longer session are those that such a session prints", async () => {
+  const { reporter, lines } = reporterOf();
   const report = (...events: readonly LiveEvent[]): void => events.forEach((event) => reporter.report(event));
   const ordered = deliveryOf("51c0", "Ordered", "17:24:02");
   const boom = deliveryOf("a8f3", "Boom", "17:24:02");
@@ -85,6 +91,15 @@ it("the lines that docs/cli.md shows of a longer session are those that such a s
   );
   reporter.close();
   expect(lines.join("\n")).toBe(SESSION);
+});
+
+it("what is more than a person can read is summed up, and one of a kind is no plural", () => {
+  const { reporter, lines } = reporterOf();
+  const advanced = { id: "", at: at("17:24:02"), event: "clock", advancedMs: 1_000 } as LiveEvent;
+  for (let count = 0; count < 51; count += 1) reporter.report(advanced);
+  reporter.close();
+  expect(lines).toHaveLength(51);
+  expect(lines.at(-1)).toMatch(/^[\d:]{8} +1 notice +\(more than 50 lines a second/);
 });
 
 it("the totals that docs/cli.md shows of a longer session are those of such a session", () => {
