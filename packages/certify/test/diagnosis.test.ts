@@ -128,6 +128,24 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
   });
 });
 
+it("a receiver that redirects is shown where to, without what is secret", async () => {
+  const running = await serve((request, response) => {
+    request.resume();
+    response.writeHead(308, { Location: `/webhooks/?key=${SECRET}` }).end();
+  });
+  const { results: found } = await certify({ url: running.url, secret: SECRET, only: ["accepts-track"] });
+  await running.close();
+  expect(found).toMatchObject([
+    {
+      failure: {
+        received: expect.stringMatching(
+          /^308 Permanent Redirect after \d+ ms, Location: \/webhooks\/\?key=\[masked\], no body$/,
+        ),
+      },
+    },
+  ]);
+});
+
 describe("a receiver behind a proxy", () => {
   /** What is said of a receiver to which a proxy leads. */
   async function told(proxy: RequestListener, ids = ["accepts-track"]): Promise<readonly AuditResult[]> {

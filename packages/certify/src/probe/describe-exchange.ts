@@ -1,7 +1,7 @@
 import type { Outcome } from "../wire/exchange.ts";
 import type { Delivery } from "./probe.ts";
 
-const MAX_BODY_SHOWN = 200;
+const MAX_SHOWN = 200;
 const MAX_HEADER_SHOWN = 48;
 
 /** A request in one line. */
@@ -17,12 +17,19 @@ export function describeDelivery(url: URL, delivery: Delivery): string {
 /** An answer in one line, or that there was none. Everything listed in `hidden` is masked, in upper and lower case. */
 export function describeOutcome({ answer, error, durationMs }: Outcome, hidden: readonly string[]): string {
   if (answer === undefined) return `no answer: ${error}`;
-  const line = masked(answer.body, hidden)
+  const body = inOneLine(answer.body, hidden);
+  const status = `${answer.status} ${masked(answer.reason, hidden)}`.trim();
+  const [, location] = /^location:(.*)$/im.exec(answer.headers) ?? [];
+  const target = location === undefined ? "" : `Location: ${inOneLine(location, hidden)}, `;
+  return `${status} after ${Math.round(durationMs)} ms, ${target}${body === "" ? "no body" : `body: ${body}`}`;
+}
+
+/** A text without what is hidden, and without what would break or disguise the line. */
+function inOneLine(text: string, hidden: readonly string[]): string {
+  const line = masked(text, hidden)
     .replaceAll(/[\p{C}\s]+/gu, " ")
     .trim();
-  const body = line.length > MAX_BODY_SHOWN ? `${line.slice(0, MAX_BODY_SHOWN)}...` : line;
-  const status = `${answer.status} ${masked(answer.reason, hidden)}`.trim();
-  return `${status} after ${Math.round(durationMs)} ms, ${body === "" ? "no body" : `body: ${body}`}`;
+  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}...` : line;
 }
 
 function masked(text: string, hidden: readonly string[]): string {
