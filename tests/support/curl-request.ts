@@ -7,7 +7,7 @@ export interface CurlRequest {
 /** Options of curl without a value, which change nothing about the request. */
 const SWITCHES = new Set(["-i", "-v"]);
 /** Options of curl with a value, which change nothing about the request. */
-const LIMITS = new Set(["--max-time"]);
+const IGNORED = new Set(["--max-time", "-o"]);
 
 /**
  * Reads the words of a curl command.
@@ -24,7 +24,7 @@ export function curlRequest(words: readonly string[]): CurlRequest {
     else if (word === "-d" || word === "--data-binary") body = value();
     else if (word === "-u") headers.set("authorization", `Basic ${btoa(value())}`);
     else if (word === "-H") headers.append(...headerOf(value()));
-    else if (LIMITS.has(word)) value();
+    else if (IGNORED.has(word)) value();
     else if (word.startsWith("-") && !SWITCHES.has(word)) throw new Error(`curl ${word} is not known here`);
     else if (!SWITCHES.has(word)) url = word;
   }
