@@ -32,7 +32,7 @@ function loadAjv(): BuildCompilerFromPool {
 }
 
 /**
- * How schemas of requests become functions. To load Ajv and to compile those of all operations is a sixth of the CPU time in which a
+ * How schemas of requests become functions. To load Ajv and to compile those of all operations is a quarter of the CPU time in which a
  * server starts, and most servers in tests are asked for few. No operation has a schema of its response, which needs no compiler.
  */
 export const compileOnDemand: Compilers = { buildValidator, buildSerializer: () => () => JSON.stringify };

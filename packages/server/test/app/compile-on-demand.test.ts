@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const script = fileURLToPath(new URL("../support/child-validation.mjs", import.meta.url));
 
-it("starts without loading what validates requests, which took a sixth of the CPU time of a start", async () => {
+it("starts without loading what validates requests, which took a quarter of the CPU time of a start", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [script]);
   const { atStart, later, answers } = JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   expect(atStart).toBe(0);
