@@ -97,14 +97,14 @@ export class Connections {
   ): Promise<readonly Row[]> {
     const kept = !isForMany || this.#isSet ? name : undefined;
     const action = async (client: PostgresClient, until: number): Promise<readonly Row[]> => {
-      for (;;) {
+      for (let isKept = this.#keepsPrepared; ;) {
         const left = until - performance.now();
         try {
-          return await this.#send<Row>(client, text, values, this.#keepsPrepared ? kept : undefined, left);
+          return await this.#send<Row>(client, text, values, isKept ? kept : undefined, left);
         } catch (error) {
           const state = sqlStateOf(error) ?? "";
-          const isForgotten = ["26000", "42P05"].includes(state) && this.#keepsPrepared;
-          if (isForgotten) this.#keepsPrepared = false;
+          // Several are under way, and each is told.
+          if (isKept && ["26000", "42P05"].includes(state)) isKept = this.#keepsPrepared = false;
           // It has stored nothing, and sees when it is sent again what the other has stored.
           else if (!IN_THE_WAY.has(state) || performance.now() >= until) throw error;
         }
