@@ -93,13 +93,16 @@ describe.skipIf(redis === undefined)(`redisDedupe (${titleOf(redis)})`, () => {
       expect(await store().claim(key)).toBe("in-flight");
     });
 
-    it("forgets a handled delivery after the time to live", async () => {
-      const short = store({ ttl: "30ms" });
+    it("forgets a handled delivery after the time to live, and not before", async () => {
+      const [short, long] = [store({ ttl: "30ms" }), store({ ttl: "1h", prefix: "long:" })];
       const key = newKey();
-      await short.claim(key);
-      await short.commit(key);
-      expect(await short.claim(key)).toBe("done");
+      for (const handled of [short, long]) {
+        await handled.claim(key);
+        await handled.commit(key);
+      }
       await until(async () => (await short.claim(key)) === "new");
+      expect(await long.claim(key)).toBe("done");
+      expect(Math.round((await ioredis.pttl(`long:${key}`)) / 60_000)).toBe(60);
     });
 
     it("keeps the keys of two prefixes apart", async () => {
