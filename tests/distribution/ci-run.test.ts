@@ -212,7 +212,7 @@ describe.skipIf(isElsewhere || !hasBash)(
     it.each([
       ["", ""],
       // What bash does on a machine that gives it no time just then.
-      [" as soon as the hosts run", "trap '[ \"$BASH_COMMAND\" != \"set +m\" ] || sleep 600' DEBUG"],
+      [" as soon as the hosts run", 'trap \'[ "$BASH_COMMAND" != "set +m" ] || sleep 600\' DEBUG'],
     ])("that is ended%s leaves neither processes nor files behind", async (_, before) => {
       const { folder, env } = prepare({ hosts: "echo $$ >beside; exec sleep 600" });
       writeFileSync(join(folder, "before.sh"), before);
