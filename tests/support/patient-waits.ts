@@ -4,5 +4,7 @@ import { vi } from "vitest";
 const TIMEOUT = 25_000;
 
 const { waitFor } = vi;
-vi.waitFor = (callback, options) =>
+
+/** `vi.waitFor` that waits as long as a test may. */
+export const patientWaitFor: typeof vi.waitFor = (callback, options) =>
   waitFor(callback, typeof options === "number" ? options : { timeout: TIMEOUT, ...options });

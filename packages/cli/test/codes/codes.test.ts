@@ -8,7 +8,7 @@ import { NO_ANSWER_CODES } from "@countersign/sender/explain";
 import { REJECTION_REASONS } from "@countersign/server";
 import { CODE_GROUPS, findCode } from "countersign/codes";
 import { describe, expect, it } from "vitest";
-import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { runCommand, startCommand } from "../support/command.ts";
 
 const packages = fileURLToPath(new URL("../../..", import.meta.url));

@@ -14,7 +14,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
 const guide = readFileSync(join(packageRoot, "../../docs/cli.md"), "utf8");

@@ -9,7 +9,7 @@ import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
 

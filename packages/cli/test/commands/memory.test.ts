@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { startServe } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
-import { cleanUp } from "../../../server/test/support/resources.ts";
+import { cleanUp } from "../../../../tests/support/resources.ts";
 
 const MEGABYTE = 1_048_576;
 

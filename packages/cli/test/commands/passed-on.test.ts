@@ -6,7 +6,7 @@ import { expect, describe, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { startCommand, startServe } from "../support/command.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";

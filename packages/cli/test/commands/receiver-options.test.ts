@@ -9,7 +9,7 @@ import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { CA_FILE, startTlsReceiver } from "../support/tls-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET } from "../../../server/test/support/receiver.ts";
-import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TOKEN = "Bearer canary";
 const REACH = ["--header", `Authorization: ${TOKEN}`, "--header", "X-Team:shop", "--ca", CA_FILE];

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
 import { startScriptedReceiver } from "../support/scripted-receiver.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TRACK = { type: "track", userId: "u1", event: "Ordered" };
 

@@ -10,7 +10,7 @@ import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
 

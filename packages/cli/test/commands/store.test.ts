@@ -7,7 +7,7 @@ import { startProxy } from "../../../postgres/test/support/proxy.ts";
 import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
-import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 

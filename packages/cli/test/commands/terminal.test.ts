@@ -7,7 +7,7 @@ import { jsonLine, printable, terminalOf, type Terminal } from "../../src/termin
 import { runCommand, startServe } from "../support/command.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 interface Screen {
   readonly terminal: Terminal;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hasIpv6, noIpv6 } from "../../../core/test/support/ipv6.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
-import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { createSelfSigned, isUsable } from "../../src/tls/self-signed.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
 

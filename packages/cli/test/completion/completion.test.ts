@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
-import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 /** What a shell offers for each line, as the person at the prompt would have typed it so far. */
 type Complete = (lines: readonly string[], cwd: string) => readonly (readonly string[])[];

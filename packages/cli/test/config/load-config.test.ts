@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isBelow, searchedFolders } from "../../src/config/trusted-folders.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { startServe } from "../support/command.ts";
-import { temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const CONFIG = { to: "http://127.0.0.1:9/" };
 

@@ -8,7 +8,7 @@ import { freePort } from "../../../../tests/support/free-port.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TIMESTAMP = "2024-02-29T12:00:00.000Z";
 

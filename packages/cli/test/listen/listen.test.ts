@@ -10,7 +10,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { listen } from "../../src/listen/listen.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
 import { portOf, SECRET } from "../../../server/test/support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 interface Received {
   readonly body: Buffer;

@@ -11,7 +11,7 @@ import { readLines } from "../../src/input/read-lines.ts";
 import { runCommand } from "../support/command.ts";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { portOf } from "../../../server/test/support/receiver.ts";
-import { cleanUp, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 interface Received {
   readonly body: Buffer;

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
-import { cleanUp } from "../../../server/test/support/resources.ts";
+import { cleanUp } from "../../../../tests/support/resources.ts";
 
 const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 

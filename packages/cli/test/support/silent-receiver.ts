@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { cleanUp } from "../../../server/test/support/resources.ts";
+import { cleanUp } from "../../../../tests/support/resources.ts";
 
 /** A receiver that reads a request and leaves the response to the test. */
 export interface SilentReceiver {

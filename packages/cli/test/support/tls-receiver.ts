@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createReceiver } from "@countersign/core";
 import { sendResponse, toWebhookRequest } from "@countersign/core/node";
 import { portOf, SECRET } from "../../../server/test/support/receiver.ts";
-import { cleanUp } from "../../../server/test/support/resources.ts";
+import { cleanUp } from "../../../../tests/support/resources.ts";
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../../server/test/fixtures/tls/${name}`, import.meta.url));

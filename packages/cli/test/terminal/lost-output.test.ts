@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { send } from "../../../server/test/support/http.ts";
-import { cleanUp, closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { startCommand, startServe } from "../support/command.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
 import { hasPseudoTerminals, startOnTerminal, withoutColours } from "../support/pty.ts";
-import { cleanUp, closing } from "../../../server/test/support/resources.ts";
+import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 
 const ONLY = ["rejects-made-up-signature", "rejects-missing-signature", "rejects-get"];

@@ -17,7 +17,7 @@ import {
   type ScriptedReceiver,
 } from "../support/scripted-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
-import { closing, temporaryDirectory } from "../../../server/test/support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { freePort } from "../../../../tests/support/free-port.ts";
 
 const CTRL_C = "\u0003";

@@ -1,13 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
-import { afterEach } from "vitest";
-
-const closers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()));
-});
+import { cleanUp } from "../../../../tests/support/resources.ts";
 
 /** A real server on a port of its own until the test ends. */
 export async function serve(
@@ -15,7 +9,7 @@ export async function serve(
 ): Promise<{ url: string; port: number }> {
   const server = createServer(handler).listen(0, "127.0.0.1");
   await once(server, "listening");
-  closers.push(async () => {
+  cleanUp(async () => {
     server.closeAllConnections();
     server.close();
     await once(server, "close");
@@ -33,7 +27,7 @@ export async function openRequest(
   const socket = connect(port, "127.0.0.1");
   // What a server does to a client that it has refused is no failure of the test.
   socket.on("error", () => {});
-  closers.push(async () => {
+  cleanUp(async () => {
     if (socket.closed) return;
     socket.destroy();
     await once(socket, "close");

@@ -2,7 +2,7 @@ import { createServer } from "@countersign/server";
 import type { SourceSettings } from "@countersign/sender";
 import { expect, it } from "vitest";
 import { send, type Answer } from "../support/http.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 /** The config file that a server with such sources writes. */
 async function configOf(sources: readonly SourceSettings[]): Promise<string> {

@@ -7,7 +7,7 @@ import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;

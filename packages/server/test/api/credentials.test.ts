@@ -5,7 +5,7 @@ import { createServer, type CountersignServer, type LiveEvent } from "@countersi
 import { beforeEach, describe, expect, it } from "vitest";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { cleanUp, closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
 const TOKEN = "Bearer canary-token";
 const PATH = "/api/sources/default/destinations/webhooks";

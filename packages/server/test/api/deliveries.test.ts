@@ -9,7 +9,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;

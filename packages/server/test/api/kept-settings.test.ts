@@ -5,7 +5,7 @@ import { sqliteStore } from "@countersign/sender";
 import { beforeEach, describe, expect, it } from "vitest";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { storedSettings } from "../support/stored-settings.ts";
 
 let receiver: Receiver;

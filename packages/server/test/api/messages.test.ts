@@ -2,7 +2,7 @@ import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;

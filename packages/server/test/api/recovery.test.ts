@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { portOf, SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;

@@ -1,7 +1,7 @@
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 const URL = "http://127.0.0.1:9/hooks";
 

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { SECRET } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { storedSettings } from "../support/stored-settings.ts";
 
 const URL = "http://127.0.0.1:9/hooks";

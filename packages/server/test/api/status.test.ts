@@ -7,7 +7,7 @@ import { apiCaller } from "../support/api-caller.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { cleanUp, closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;

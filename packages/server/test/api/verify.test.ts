@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 let server: CountersignServer;
 const { call } = apiCaller(() => server);

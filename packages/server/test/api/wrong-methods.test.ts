@@ -1,7 +1,7 @@
 import { createHealthServer, createServer } from "@countersign/server";
 import { expect, it } from "vitest";
 import { send } from "../support/http.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 const METHODS = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"];
 

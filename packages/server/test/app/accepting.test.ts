@@ -8,7 +8,7 @@ import { virtualClock } from "@countersign/sender/testing";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
 import { portOf, startReceiver, SECRET, type Receiver } from "../support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 interface Answer {
   readonly status: number;

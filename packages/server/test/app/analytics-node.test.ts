@@ -2,7 +2,7 @@ import { Analytics } from "@segment/analytics-node";
 import { createServer } from "@countersign/server";
 import { expect, it } from "vitest";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 it("forwards every call of @segment/analytics-node to a verified Express receiver, one for one", async () => {
   const receiver = closing(await startReceiver());

@@ -10,7 +10,7 @@ import { describe, expect, it, vi } from "vitest";
 import { coreMs } from "../../../core/test/support/core-ms.ts";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { cleanUp, closing, temporaryDirectory } from "../support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const MINIMAL = { type: "track", userId: "u", event: "e" };
 

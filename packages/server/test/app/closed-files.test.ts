@@ -3,7 +3,7 @@ import { createServer } from "@countersign/server";
 import { sqliteStore } from "@countersign/sender";
 import { describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";
-import { temporaryDirectory } from "../support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 /** The files that this process has open; they are listed on Linux. */
 const DESCRIPTORS = "/proc/self/fd";

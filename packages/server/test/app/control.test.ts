@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createServer } from "@countersign/server";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 import { send } from "../support/http.ts";
 
 it("control() does in process what the same request does over HTTP, with a token and without giving it", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
-import { temporaryDirectory } from "../support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 it.skipIf(isWindows)(
   `a disk that becomes full during a write is an error, and the settings are as they were${noPosix}`,

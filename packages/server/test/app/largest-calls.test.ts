@@ -2,7 +2,7 @@ import { createServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 /** A call as a client records it, of exactly so many bytes of JSON. */
 function callOf(bytes: number): object {

@@ -7,7 +7,7 @@ import { createServer, type CountersignServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const fixture = fileURLToPath(new URL("../fixtures/data-658f33b", import.meta.url));
 

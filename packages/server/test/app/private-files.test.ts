@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../support/http.ts";
 import { startReceiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8);

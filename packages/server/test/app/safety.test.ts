@@ -5,7 +5,7 @@ import { createServer, type CountersignServer, type ServerOptions } from "@count
 import { describe, expect, it, vi } from "vitest";
 import { limitConnections } from "../../src/app/connections.ts";
 import { send } from "../support/http.ts";
-import { cleanUp, closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
 

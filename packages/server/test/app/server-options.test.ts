@@ -1,7 +1,7 @@
 import { sqliteStore } from "@countersign/sender";
 import { createServer, ServerOptionsError, type ServerOptions } from "@countersign/server";
 import { describe, expect, it } from "vitest";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
 

@@ -10,7 +10,7 @@ import {
   type TlsOptions,
 } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
-import { cleanUp, closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
 const pem = (name: string): string =>
   readFileSync(new URL(`../fixtures/tls/${name}`, import.meta.url), "utf8");

@@ -4,7 +4,7 @@ import { virtualClock } from "@countersign/sender/testing";
 import { expect, it } from "vitest";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 const GUIDE = readFileSync(new URL("../../../../docs/control-api.md", import.meta.url), "utf8");
 

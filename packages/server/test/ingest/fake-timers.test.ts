@@ -1,7 +1,7 @@
 import { createServer } from "@countersign/server";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

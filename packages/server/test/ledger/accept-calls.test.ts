@@ -2,7 +2,7 @@ import { CallError, createSender, type JudgedCall, type Sender, StoreError } fro
 import { describe, expect, it } from "vitest";
 import { StoreFullError, type Acceptance } from "../../src/ingest/ingest.ts";
 import { createAcceptCalls } from "../../src/ledger/accept-calls.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 const CALL: JudgedCall = {
   type: "track",

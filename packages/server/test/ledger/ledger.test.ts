@@ -3,7 +3,7 @@ import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { rejection } from "../../src/ingest/rejections.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const HOUR = 3_600_000;
 

@@ -12,7 +12,7 @@ import { LiveEvents } from "../../src/live/live-events.ts";
 import { readEvents } from "../support/event-reader.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { cleanUp, closing } from "../support/resources.ts";
+import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
 let server: CountersignServer;
 const errors: unknown[] = [];

@@ -6,7 +6,7 @@ import { ForgeryList } from "../../src/live/forgery-list.ts";
 import { apiCaller } from "../support/api-caller.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 let receiver: Receiver;
 let server: CountersignServer;

@@ -7,7 +7,7 @@ import { coreMs } from "../../../core/test/support/core-ms.ts";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send } from "../support/http.ts";
 import { SECRET, startReceiver } from "../support/receiver.ts";
-import { closing, temporaryDirectory } from "../support/resources.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 it("a failure streak is that of the endpoints that a destination has now", async () => {
   const [former, next] = [closing(await startReceiver()), closing(await startReceiver())];

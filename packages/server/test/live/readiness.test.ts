@@ -3,7 +3,7 @@ import { createServer } from "@countersign/server";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { waitingWithoutSettings } from "../../src/live/readiness.ts";
 import { send } from "../support/http.ts";
-import { closing } from "../support/resources.ts";
+import { closing } from "../../../../tests/support/resources.ts";
 
 const WAITS = { destination: "gone/hooks", pending: 1, delivered: 0, failed: 0, expired: 0 };
 

@@ -9,7 +9,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { openRecorder } from "../../src/recording/recorder.ts";
-import { temporaryDirectory } from "../support/resources.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 describe("a recording", () => {
   it("gives back any bytes, url and headers", () => {

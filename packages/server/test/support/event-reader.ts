@@ -1,5 +1,5 @@
 import { vi, expect } from "vitest";
-import { cleanUp } from "./resources.ts";
+import { cleanUp } from "../../../../tests/support/resources.ts";
 
 /** A reader of `/api/events`. */
 export interface EventReader {

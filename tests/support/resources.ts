@@ -1,13 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
 
 const cleanups: (() => unknown)[] = [];
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
-});
 
 /** Lets go of something when the test has ended, the last one first. */
 export function cleanUp(cleanup: () => unknown): void {
@@ -25,4 +20,9 @@ export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "countersign-"));
   cleanUp(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
+}
+
+/** Lets go of everything: after each test, by `each-file.ts`. */
+export async function letGo(): Promise<void> {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 }
