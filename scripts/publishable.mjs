@@ -22,8 +22,8 @@ const BESIDE_THE_BUILD = ["README.md", "CHANGELOG.md", "LICENSE"];
 /** Functions without state, which become part of what uses them, because each package and each file costs a cold start. */
 const INLINED = new Set(["@countersign/protocol/json", "@countersign/protocol/options"]);
 
-/** What almost every module needs anyway: it decides of no file of its own. */
-const LIGHT = /^(?:#|@countersign\/(?:core|protocol)(?:\/|$))/;
+/** What almost every module needs anyway: it decides of no file of its own. Not core: a command that only prints needs none of it. */
+const LIGHT = /^(?:#|@countersign\/protocol(?:\/|$))/;
 
 /**
  * Writes a package as it is published. It must have been built.

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { certify, type Language } from "@countersign/certify";
 import { describe, expect, it, vi, type TestContext } from "vitest";
+import { bin } from "./support/command.ts";
 import { startFront } from "./support/wrong-receivers/front.ts";
 import { freePort } from "./support/free-port.ts";
 
 const SECRET = "the secret of these receivers";
-const BIN = fileURLToPath(new URL("../packages/cli/dist/bin.js", import.meta.url));
 const folder = fileURLToPath(new URL("support/wrong-receivers/", import.meta.url));
 
 interface Runtime {
@@ -87,7 +87,7 @@ async function certifyByCommand(
   url: string,
   language: Language,
 ): Promise<{ code: unknown; lines: string[] }> {
-  const child = spawn(process.execPath, [BIN, "certify", url, "--secret", SECRET, "--for", language]);
+  const child = spawn(process.execPath, [bin, "certify", url, "--secret", SECRET, "--for", language]);
   let output = "";
   child.stdout.on("data", (data: Buffer) => (output += data.toString()));
   child.stderr.on("data", (data: Buffer) => (output += data.toString()));

@@ -1,3 +1,3 @@
 import { testsOf } from "../../vitest.shared.ts";
 
-export default testsOf("cli");
+export default testsOf("cli", { globalSetup: "../../tests/support/published.ts" });

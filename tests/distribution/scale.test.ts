@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { bin } from "../support/command.ts";
 import { NO_POSTGRES, startPostgres } from "../../packages/postgres/test/support/start-postgres.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -27,7 +28,7 @@ interface Started {
 
 function start(args: readonly string[]): Started {
   const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], COUNTERSIGN_STORE: database?.url };
-  const child = spawn(process.execPath, [`${root}packages/cli/dist/bin.js`, ...args], { env });
+  const child = spawn(process.execPath, [bin, ...args], { env });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (text: Buffer) => (output += text.toString()));

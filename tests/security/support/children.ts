@@ -2,9 +2,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
+import { bin } from "../../support/command.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const bin = fileURLToPath(new URL("../../../packages/cli/dist/bin.js", import.meta.url));
 
 /** A process, and everything it has printed. */
 export interface Child {

@@ -14,6 +14,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
+import { bin, commandFolder } from "../../../../tests/support/command.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const packageRoot = fileURLToPath(new URL("../..", import.meta.url));
@@ -45,11 +46,11 @@ beforeEach(async () => {
   receiverPort = new URL(receiver.url).port;
   cwd = temporaryDirectory();
   mkdirSync(join(cwd, "bin"));
-  const start = `exec ${process.execPath} --import ${packageRoot}test/support/ports.mjs ${packageRoot}dist/bin.js "$@"`;
+  const start = `exec ${process.execPath} --import ${packageRoot}test/support/ports.mjs ${bin} "$@"`;
   writeFileSync(join(cwd, "bin", "countersign"), `#!/bin/sh\n${start}\n`, { mode: 0o755 });
   mkdirSync(join(cwd, "node_modules"));
   // A junction needs no privilege on Windows; elsewhere it is a link like any other.
-  symlinkSync(packageRoot, join(cwd, "node_modules", "countersign"), "junction");
+  symlinkSync(commandFolder, join(cwd, "node_modules", "countersign"), "junction");
 });
 
 interface Run {

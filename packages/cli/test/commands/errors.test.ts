@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { bin } from "../../../../tests/support/command.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
@@ -704,7 +704,6 @@ describe("certify", () => {
 });
 
 it.skipIf(isWindows)(`a working directory that was deleted${noPosix}`, async () => {
-  const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
   const command = `rmdir "$PWD" && exec "${process.execPath}" "${bin}" "$@"`;
   const run = (...args: string[]): SpawnSyncReturns<string> =>
     spawnSync("sh", ["-c", command, "sh", ...args], { cwd: temporaryDirectory(), encoding: "utf8" });

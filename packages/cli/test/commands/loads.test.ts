@@ -7,10 +7,11 @@ const printLoaded = new URL("../support/print-loaded.mjs", import.meta.url).href
 
 /** What only a process that listens, sends or stores needs: they take five times as long to load as all of the rest. */
 const HEAVY =
-  /\/node_modules\/(?:fastify|libsql|undici|pg|prom-client)\/|\/packages\/(?:server|sender)\/dist\/index\.js/;
+  /\/node_modules\/(?:fastify|libsql|undici|pg|prom-client|@countersign\/(?:server|sender)\/dist\/index\.js)/;
 
 /** What only the action of some command needs: nearly half of what a command loaded before it had read its options. */
-const OF_AN_ACTION = /\/node_modules\/cli-progress\/|\/packages\/core\/|\/cli\/dist\/(?:codes|input)\//;
+const OF_AN_ACTION =
+  /\/node_modules\/(?:cli-progress|@countersign\/core)\/|\/countersign\/dist\/(?:run-|codes)/;
 
 /** The files that a command loads before it ends. */
 async function loadedBy(args: readonly string[]): Promise<readonly string[]> {
@@ -28,7 +29,7 @@ describe("a command that only prints", () => {
     [["verify", "--secret", "dev", "--signature", "00", "package.json"]],
   ])("loads neither the server nor the engine: %j", async (args) => {
     const loaded = await loadedBy(args);
-    expect(loaded).toContainEqual(expect.stringMatching(/\/packages\/cli\/dist\/program\.js$/));
+    expect(loaded).toContainEqual(expect.stringMatching(/\/countersign\/dist\/bin\.js$/));
     expect(loaded.filter((url) => HEAVY.test(url))).toEqual([]);
   });
 

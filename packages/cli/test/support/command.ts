@@ -1,10 +1,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
+import { bin } from "../../../../tests/support/command.ts";
 import { cleanUp } from "../../../../tests/support/resources.ts";
-
-const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 
 /** The built `countersign` in a process of its own, and what it has printed. */
 export interface RunningCommand {

@@ -1,10 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect, vi } from "vitest";
+import { bin } from "../../../../tests/support/command.ts";
 import { cleanUp } from "../../../../tests/support/resources.ts";
-
-const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 
 /** `script` of util-linux opens a pseudo-terminal. The one of other systems has other options. */
 export const hasPseudoTerminals: boolean =

@@ -2,14 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { send } from "../../../server/test/support/http.ts";
+import { bin } from "../../../../tests/support/command.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { startCommand, startServe } from "../support/command.ts";
 
-const bin = fileURLToPath(new URL("../../dist/bin.js", import.meta.url));
 const FULL = "/dev/full";
 
 async function record(url: string, event: string): Promise<number> {
