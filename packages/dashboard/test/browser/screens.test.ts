@@ -238,6 +238,31 @@ describe.skipIf(missing)(`settings${why}`, () => {
     expect(server.sender.settings.sources[0]?.destinations).toEqual([]);
   });
 
+  it("say that a destination or a source which the address names is not there, and show the form when it is", async () => {
+    const { server, receiver, api } = await startSetting();
+    const page = await openPage(`${server.url}/#/settings?source=default&destination=gone`, { width: 375 });
+    const said = page.getByRole("alert");
+    await said.getByText('There is no destination "default/gone".').waitFor();
+    // On a telephone the list is long: it says so above it.
+    expect((await said.boundingBox())?.y).toBeLessThan(
+      (await page.getByRole("region", { name: "Source default" }).boundingBox())?.y ?? 0,
+    );
+    expect(await page.getByRole("form").count()).toBe(0);
+    await api("PUT", "/sources/default/destinations/gone", { endpoints: [{ url: receiver.url }] });
+    await page.getByRole("form").waitFor();
+    expect(await said.count()).toBe(0);
+    // Back to what was removed here: no form that would add it.
+    await page.getByRole("button", { name: "Remove the destination" }).click();
+    await page.getByRole("form").waitFor({ state: "detached" });
+    expect(await said.count()).toBe(0);
+    await page.goBack();
+    await said.getByText('There is no destination "default/gone".').waitFor();
+    expect(await page.getByRole("form").count()).toBe(0);
+    await page.goto(`${server.url}/#/settings?source=other&new=destination`);
+    await said.getByText('There is no source "other".').waitFor();
+    expect(await page.getByRole("form").count()).toBe(0);
+  });
+
   it("tell the second of two tabs that the first has changed them, and lose nothing of either", async () => {
     const { server, receiver } = await startSetting();
     const address = `${server.url}/#/settings?source=default&destination=webhooks`;

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { etag, sources } from "../../data/app-state.ts";
+import { Failure } from "../../parts/failure.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { hrefOf, route } from "../../route/route.ts";
@@ -11,12 +12,17 @@ import { removeSettings } from "./save.ts";
 /** Sources and destinations: a list, and the form of the one that is chosen. */
 export function Settings(): JSX.Element {
   const { parameters } = route.value;
-  const source = sources.value.find(({ name }) => name === parameters.get("source"));
-  const destination = source?.destinations.find(({ name }) => name === parameters.get("destination"));
-  const key = `${parameters.get("source")}/${parameters.get("destination")}/${parameters.has("new")}`;
+  const [from, name] = [parameters.get("source"), parameters.get("destination")];
+  const isNew = parameters.has("new");
+  const source = sources.value.find((item) => item.name === from);
+  const destination = source?.destinations.find((item) => item.name === name);
+  const key = `${from}/${name}/${isNew}`;
   // A form that is open stays when somebody else removes what it edits: what was typed can be saved or discarded.
   const opened = useRef("");
-  if (parameters.has("new") || destination !== undefined) opened.current = key;
+  if (isNew ? from === null || source : destination) opened.current = key;
+  else if (opened.current !== key) opened.current = "";
+  const isRead = etag.value !== undefined;
+  const asked = isNew ? `source "${from}"` : name !== null && `destination "${from}/${name}"`;
   return (
     <div class="screen">
       <div class="section-head">
@@ -28,6 +34,9 @@ export function Settings(): JSX.Element {
           Add a source
         </a>
       </div>
+      {!opened.current && isRead && asked && (
+        <Failure text={`There is no ${asked}. Somebody may have removed it.`} />
+      )}
       <div class="columns settings">
         <div class="stack">
           {sources.value.map((item) => (
@@ -61,9 +70,7 @@ export function Settings(): JSX.Element {
             </section>
           ))}
         </div>
-        {opened.current === key && etag.value !== undefined && (
-          <DestinationForm key={key} source={source} destination={destination} />
-        )}
+        {opened.current && isRead && <DestinationForm key={key} source={source} destination={destination} />}
       </div>
     </div>
   );
