@@ -184,7 +184,7 @@ export function start(): void {
     if (screen !== "deliveries" || !isRead || JSON.stringify(filter) === JSON.stringify(list.filter)) return;
     void list.load(filter);
   });
-  setInterval(() => void list.count(), COUNT_EVERY_MS);
+  setInterval(() => void list.count(true), COUNT_EVERY_MS);
   setInterval(
     () => void (failing.value.length > 0 ? loadStats() : loadClock()).catch(() => {}),
     ASK_EVERY_MS,

@@ -40,8 +40,8 @@ export class DeliveryList {
   #filter: Filter = readFilter(new URLSearchParams());
   #held = false;
   #arrived = new Map<string, Row>();
-  /** More waited than is kept: then the list is read anew. */
-  #overflown = false;
+  /** More waited than is kept, or it has rows that the server no longer has: then the list is read anew. */
+  #outdated = false;
   #unmatched = new Set<string>();
   #next: string | undefined;
   #load = 0;
@@ -170,10 +170,16 @@ export class DeliveryList {
     if (!held) this.release();
   }
 
+  /** Has the list read anew as soon as nothing is looked at: it has rows that are no longer kept. */
+  outdate(): void {
+    this.#outdated = true;
+    if (!this.#held) this.release();
+  }
+
   /** Shows the rows that wait, and lets those go that no longer match. */
   release(): void {
-    if (this.#overflown) {
-      this.#overflown = false;
+    if (this.#outdated) {
+      this.#outdated = false;
       void this.load(this.#filter);
       return;
     }
@@ -199,16 +205,22 @@ export class DeliveryList {
     this.#changed();
   }
 
-  /** Asks how many there are: events tell of those that come, not of those that are no longer kept. */
-  async count(): Promise<void> {
+  /**
+   * Asks how many there are: events tell of those that come, not of those that are no longer kept.
+   *
+   * @param follows Whether the list follows where it has more rows than that.
+   */
+  async count(follows = false): Promise<void> {
     const load = this.#load;
     const now = this.#now();
+    const { length } = this.rows;
     try {
       const counts = await readCounts(this.#filter);
       if (load !== this.#load) return;
       this.#counts = counts;
       this.#countedAt = now;
       this.#changed();
+      if (follows && (counts.total ?? length) < length) this.outdate();
     } catch {
       // It is asked again.
     }
@@ -255,7 +267,7 @@ export class DeliveryList {
 
   #arrive(row: Row, isCounted: boolean): void {
     if (!isCounted && this.#counts.total !== undefined) this.#counts.total += 1;
-    if (this.#arrived.size >= MAX_WAITING) this.#overflown = true;
+    if (this.#arrived.size >= MAX_WAITING) this.#outdated = true;
     else this.#arrived.set(row.id, row);
     if (!this.#held && this.#arrived.size > PAGE) this.release();
   }

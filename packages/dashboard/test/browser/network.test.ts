@@ -1,6 +1,7 @@
 import type { Page, Request } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { expectFocus } from "../support/hands.ts";
 import { layLink, type Link } from "../support/link.ts";
 import { startSetting, type Setting } from "../support/setting.ts";
 
@@ -217,7 +218,7 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^1 of 4\b/));
   });
 
-  it("the number of deliveries falls when some are no longer kept", async () => {
+  it("the list and the number of deliveries lose those that are no longer kept", async () => {
     const { server, track, api } = await startSetting();
     await track("Ordered", 3);
     const page = await openPage(server.url, { clock: true });
@@ -230,5 +231,29 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^4\b/));
     await page.clock.fastForward(61_000);
     await vi.waitFor(async () => expect(await count.innerText()).toMatch(/^1\b/));
+    await vi.waitFor(async () => expect(await page.locator(".rows .row").allInnerTexts()).toHaveLength(1));
+    await page.getByRole("row").filter({ hasText: "Later" }).waitFor();
+  });
+
+  it("a delivery of the list that is no longer kept says so when it is opened, and goes when nobody looks into the list", async () => {
+    const { server, track, api } = await startSetting();
+    await track("Ordered", 2);
+    const page = await openPage(server.url, { expected: /404/ });
+    const row = page.getByRole("row").filter({ hasText: "Ordered" });
+    await row.first().waitFor();
+    await api("POST", "/clock", { advance: "8d" });
+    await track("Later");
+    await vi.waitFor(async () => expect(await api("GET", "/deliveries/count")).toEqual({ count: 1 }));
+    await row.last().click();
+    const said = page.getByRole("alert").filter({ hasText: "or the server after keepFor" });
+    await said.waitFor();
+    await said.getByRole("button", { name: "Back to the list" }).click();
+    await expectFocus(page.locator("#delivery-grid"));
+    // Nothing moves under the pointer or the focus.
+    expect(await row.count()).toBe(2);
+    await page.getByRole("searchbox").focus();
+    await page.mouse.move(1, 1);
+    await row.first().waitFor({ state: "detached" });
+    await page.getByRole("row").filter({ hasText: "Later" }).waitFor();
   });
 });

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { ApiError, get, messageOf } from "../../data/api.ts";
+import { list } from "../../data/app-state.ts";
 import { useLive } from "../../parts/hooks.ts";
 import type { DeliveryDetail, LiveEvent } from "../../shapes/types.ts";
 
@@ -26,6 +27,7 @@ export function useDelivery(id: string | undefined): Shown {
         if (gone.aborted) return;
         // What is shown stays, with what is typed into it, unless the delivery has gone.
         const hasGone = error instanceof ApiError && error.status === 404;
+        if (hasGone && list.find(id)) list.outdate();
         setShown((now) => (now.delivery?.id === id && !hasGone ? now : { error: messageOf(error) }));
       }
     },
