@@ -215,6 +215,31 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect((await page.locator(".detail-head").boundingBox())?.height).toBeLessThan(400);
   });
 
+  it("the end of a long name is reached by the keyboard alone, and so is whatever else scrolls beside it", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = { status: 400, body: "long ".repeat(1_000) };
+    await track("w".repeat(1_000), 1, { properties: { text: "long ".repeat(1_000) } });
+    const page = await openPage(server.url);
+    await page.goto(`${server.url}/#/deliveries?q=u1`);
+    await rowOf(page, "u1").click();
+    await page.getByRole("heading", { name: "Facts" }).waitFor();
+    await page.getByRole("button", { name: /^Close/ }).focus();
+    await page.keyboard.press("Shift+Tab");
+    const name = page.locator(".detail h2");
+    await expectFocus(name);
+    await page.keyboard.press("End");
+    const leftOf = (): Promise<number> =>
+      name.evaluate(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight);
+    await expect.poll(leftOf).toBeLessThan(2);
+    // Whatever else scrolls is a stop of Tab, or has one in it.
+    const unreachable = `[...document.querySelectorAll("*")]
+      .filter((element) => element.scrollHeight > element.clientHeight + 1 || element.scrollWidth > element.clientWidth + 1)
+      .filter((element) => /auto|scroll/.test(getComputedStyle(element).overflow))
+      .filter((element) => ![element, ...element.querySelectorAll("*")].some(({ tabIndex }) => tabIndex >= 0))
+      .map(({ outerHTML }) => outerHTML.slice(0, 100))`;
+    expect(await page.evaluate(unreachable)).toEqual([]);
+  });
+
   it("a name and a value in a script from right to left keep their places in JSON", async () => {
     const { server, track } = await startSetting();
     await track("Ordered", 1, { properties: { שם: "ערך" } });

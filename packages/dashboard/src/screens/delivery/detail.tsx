@@ -81,7 +81,7 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
   return (
     <header class={`detail-head ${verdict.tone}`}>
       <div class="detail-title">
-        <h2 ref={heading} tabIndex={-1}>
+        <h2 ref={heading} tabIndex={0}>
           {type} {event !== undefined && <bdi>“{visible(event)}”</bdi>} <span class="about">for</span>{" "}
           <bdi>{visible(identity)}</bdi>
         </h2>
