@@ -89,6 +89,7 @@ interface RunParts {
 async function run(parts: RunParts): Promise<number> {
   const { flags, terminal, options, store, tls } = parts;
   const complainOnce = withoutRepeats((message) => terminal.complain(printable(message)));
+  const showsEvents = flags.json === true || flags.quiet !== true;
   const quitting = new AbortController();
   const stop = untilToldToStop(once(quitting.signal, "abort").then(() => "q"));
   const opening = createServer({
@@ -96,7 +97,9 @@ async function run(parts: RunParts): Promise<number> {
     ...(store && { store, deliver: flags.deliver }),
     ...(tls && { tls: tls.tls }),
     processMetrics: true,
-    onError: (error) => complainOnce(messageOf(error)),
+    onError: (error) => {
+      if (!showsEvents || !isEvent(error)) complainOnce(messageOf(error));
+    },
   }).catch((error: unknown) => {
     throw inWordsOfFlags(error, options.data);
   });
@@ -137,6 +140,12 @@ async function attend(server: CountersignServer, parts: RunParts, { stop, quit }
   const code = await closeInTime(() => server.close({ deadlineMs: flags.drain }), terminal);
   watch.end();
   return code;
+}
+
+/** Whether an event tells the same, which is how the store is. */
+function isEvent(error: unknown): boolean {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return typeof cause === "object" && cause !== null && "event" in cause;
 }
 
 /** The store's own message speaks of files, which the caller of the command has not chosen. */

@@ -16,7 +16,8 @@ export function isFailure(event: LiveEvent, context: ExplainContext): boolean {
     case "failing":
       return true;
     case "store":
-      return event.state !== "up";
+      // A store that is up has a reason where something is to be done all the same: no process delivers.
+      return event.state !== "up" || event.reason !== undefined;
     default:
       return false;
   }

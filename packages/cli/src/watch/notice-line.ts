@@ -59,7 +59,7 @@ export function noticeOf(event: LiveEvent): Notice | undefined {
       return notice(
         "notices",
         "store",
-        event.state === "up" ? "good" : "bad",
+        event.state !== "up" ? "bad" : event.reason === undefined ? "good" : "warn",
         event.reason === undefined ? event.state : `${event.state}: ${event.reason}`,
       );
     case "settings":

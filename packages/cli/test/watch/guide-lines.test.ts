@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { AttemptEventJson, DeliveryJson, LiveEvent } from "@countersign/server";
 import { createColors } from "picocolors";
 import { expect, it, vi } from "vitest";
-import { Reporter } from "../../src/watch/reporter.ts";
+import { Reporter, type ReporterOptions } from "../../src/watch/reporter.ts";
 import { sumsLine } from "../../src/watch/sums.ts";
 
 const guide = readFileSync(new URL("../../../../docs/cli.md", import.meta.url), "utf8");
@@ -42,7 +42,10 @@ function ended(time: string, delivery: DeliveryJson, state: "failed" | "delivere
 }
 
 /** A reporter, and the lines that it prints. */
-function reporterOf(): { readonly reporter: Reporter; readonly lines: readonly string[] } {
+function reporterOf(options: Partial<ReporterOptions> = {}): {
+  readonly reporter: Reporter;
+  readonly lines: readonly string[];
+} {
   const lines: string[] = [];
   const reporter = new Reporter({
     print: (line) => lines.push(line),
@@ -50,6 +53,7 @@ function reporterOf(): { readonly reporter: Reporter; readonly lines: readonly s
     columns: () => undefined,
     contextOf: () => ({ several: false, budgetMs: 5_000 }),
     retryWindowMs: () => 4 * 3_600_000,
+    ...options,
   });
   return { reporter, lines };
 }
@@ -91,6 +95,17 @@ it("the lines that docs/cli.md shows of a longer session are those that such a s
   );
   reporter.close();
   expect(lines.join("\n")).toBe(SESSION);
+});
+
+it("with failures only, and among too many lines, a store that is up says what is to be done all the same", () => {
+  const { reporter, lines } = reporterOf({ onlyFailures: true });
+  const store = { id: "", at: at("17:24:02"), event: "store", state: "up" } as const;
+  for (let count = 0; count < 51; count += 1)
+    reporter.report({ ...store, reason: `No process delivers: ${count}.` });
+  reporter.report(store);
+  reporter.close();
+  expect(lines).toHaveLength(51);
+  expect(lines.at(-1)).toMatch(/ up: No process delivers: 50\.$/);
 });
 
 it("what is more than a person can read is summed up, and one of a kind is no plural", () => {

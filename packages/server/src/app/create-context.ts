@@ -41,8 +41,10 @@ export function createContext(
   const faults = new FaultList(transport, (change, fault) => events.tell({ event: "fault", change, fault }));
   sender.on("attempt", () => faults.lookForStrikes());
   const room = new StoreRoom(sender, (state) => {
-    events.tell({ event: "store", ...state });
-    if (state.reason !== undefined) onError(new Error(state.reason));
+    const event = { event: "store", ...state } as const;
+    events.tell(event);
+    // Its cause is the event: who shows events shows it once.
+    if (state.reason !== undefined) onError(new Error(state.reason, { cause: event }));
   });
   const forgeries = new ForgeryList({
     sender,
