@@ -366,6 +366,28 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(page.url()).toContain("over=");
   });
 
+  it("budget: says that a bar of attempts and its list of deliveries can differ, and the list says what it filters by", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered");
+    await api("POST", "/clock", { advance: "2m" });
+    const page = await openPage(`${server.url}/#/budget`);
+    await page.getByText("an attempt that was repeated is not in that list").waitFor();
+    const bars = page.getByRole("link", { name: /: [1-9]\d* attempts?$/ });
+    // Several attempts, of one delivery.
+    const attempts = async (): Promise<number> =>
+      (await bars.evaluateAll((all) => all.map((bar) => bar.getAttribute("aria-label"))))
+        .map((name) => Number(/: (\d+)/.exec(name ?? "")?.[1]))
+        .reduce((sum, number) => sum + number, 0);
+    await expect.poll(attempts).toBeGreaterThan(1);
+    await bars.first().focus();
+    await page.keyboard.press("Enter");
+    await page
+      .locator(".chips")
+      .getByText(/^last attempt up to /)
+      .waitFor();
+  });
+
   it("rejected and skipped: what arrived and went nowhere, and how to correct it, live", async () => {
     const { server } = await startSetting();
     const page = await openPage(`${server.url}/#/rejected`);

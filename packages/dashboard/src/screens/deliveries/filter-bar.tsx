@@ -109,8 +109,8 @@ const LABELS: Partial<Record<keyof Filter, (value: string) => string>> = {
   status: (value) => `status ${value}`,
   since: (value) => `since ${timeOf(value)}`,
   until: (value) => `until ${timeOf(value)}`,
-  over: (value) => `over ${duration(Number(value))}`,
-  upTo: (value) => `up to ${duration(Number(value))}`,
+  over: (value) => `last attempt over ${duration(Number(value))}`,
+  upTo: (value) => `last attempt up to ${duration(Number(value))}`,
 };
 
 /** A time as the list has it; what is none, as it is: the server says so. */
