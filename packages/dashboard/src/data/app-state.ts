@@ -129,6 +129,7 @@ const AFTER: Partial<Record<LiveEvent["event"], () => unknown>> = {
   settings: () => Promise.all([loadSources(), loadStats()]),
   fault: loadFaults,
   clock: loadClock,
+  advancing: loadClock,
   failing: loadStats,
   recovered: loadStats,
   forgery: loadStats,

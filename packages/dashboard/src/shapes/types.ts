@@ -77,6 +77,8 @@ export interface Clock {
   readonly kind: "system" | "virtual";
   readonly now: string;
   readonly nextDueAt?: string;
+  /** While it is being advanced. */
+  readonly advancingTo?: string;
 }
 
 interface StoreState {
@@ -173,6 +175,7 @@ export type LiveEvent = { readonly id: string; readonly at: string } & (
   | { readonly event: "skipped" | "rejected" | "warned" }
   | { readonly event: "settings"; readonly etag: string; readonly source?: string }
   | { readonly event: "fault"; readonly change: string; readonly fault: Fault }
+  | { readonly event: "advancing" }
   | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
   | {
       readonly event: "failing" | "recovered" | "forgery";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
 import { layLink } from "../support/link.ts";
-import { startReceiver, startSetting } from "../support/setting.ts";
+import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
 
 useBrowser();
 
@@ -187,6 +187,31 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     await page.keyboard.press("Enter");
     await page.getByText("Nothing waits for a retry.").waitFor();
     expect(receiver.accepted).toHaveLength(1);
+  });
+
+  it("show to everyone that the time is being advanced and to when, after a reload too, until it is there", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    const link = await layLink(receiver.url);
+    const endpoints = [{ url: `${link.url}/webhooks` }];
+    await api("PUT", "/sources/default/destinations/webhooks", { endpoints, secret: SECRET });
+    receiver.mode = "down";
+    await track("Ordered");
+    receiver.mode = "verifies";
+    const first = await openPage(`${server.url}/#/faults`);
+    const second = await openPage(`${server.url}/#/faults`);
+    for (const page of [first, second]) await page.getByText(/^The next retry is in/).waitFor();
+    link.freeze();
+    await first.getByRole("button", { name: "+ 1 h" }).click();
+    const advancing = /^Advancing to 1 Jan 01:00:00\.000…$/;
+    await second.getByText(advancing).waitFor();
+    await first.getByText(advancing).waitFor();
+    await second.reload();
+    await second.getByText(advancing).waitFor();
+    link.mend();
+    for (const page of [second, first]) {
+      await page.getByText("Nothing waits for a retry.").waitFor();
+      await page.getByText("1 Jan 01:00:00.000", { exact: true }).waitFor();
+    }
   });
 });
 

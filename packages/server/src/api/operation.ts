@@ -2,6 +2,7 @@ import type { VirtualClock } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Certifications } from "../jobs/certifications.ts";
+import type { ClockAdvances } from "../live/clock-advances.ts";
 import type { EventStreams } from "../live/event-stream.ts";
 import type { FaultList } from "../live/fault-list.ts";
 import type { ForgeryList } from "../live/forgery-list.ts";
@@ -26,6 +27,7 @@ export interface ApiContext {
   readonly streams: EventStreams;
   /** Present when time is virtual. */
   readonly virtualClock: VirtualClock | undefined;
+  readonly advances: ClockAdvances | undefined;
   readonly room: StoreRoom;
   readonly certifications: Certifications;
   readonly resends: ResendJobs;

@@ -54,7 +54,7 @@ export const testingOperations: readonly Operation[] = [
     method: "GET",
     path: "/clock",
     id: "getClock",
-    summary: "The server's time.",
+    summary: "The server's time, and to when a virtual clock is being advanced.",
     answer: { status: 200, schema: ref("Clock") },
     handle: clockJson,
   },
@@ -68,8 +68,8 @@ export const testingOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Clock") },
     errors: { 409: "The server uses the system clock, or no delivery waits.", 422: "Not a duration." },
     async handle(context, { body }) {
-      const { virtualClock, events } = context;
-      if (!virtualClock) {
+      const { advances, events } = context;
+      if (!advances) {
         throw new Problem(
           409,
           "The server uses the system clock. To advance the time, start it with --virtual-clock.",
@@ -77,14 +77,14 @@ export const testingOperations: readonly Operation[] = [
       }
       const { advance } = body as { readonly advance: Duration | "next" };
       const duration = advance === "next" ? await untilNext(context) : advance;
-      const before = virtualClock.now();
+      const before = context.now();
       try {
-        await virtualClock.advance(duration);
+        await advances.advance(duration);
       } catch (error) {
         if (error instanceof TypeError) throw problemAt({ pointer: "/advance" }, error.message);
         throw error;
       }
-      const now = virtualClock.now();
+      const now = context.now();
       events.tell({ event: "clock", now: iso(now), advancedMs: now - before });
       return clockJson(context);
     },
@@ -100,12 +100,14 @@ interface FaultBody {
   readonly messageId?: string;
 }
 
-async function clockJson({ sender, virtualClock, now }: ApiContext): Promise<object> {
+async function clockJson({ sender, virtualClock, advances, now }: ApiContext): Promise<object> {
   const nextDueAt = await nextDue(sender);
+  const advancingTo = advances?.target;
   return {
     kind: virtualClock ? "virtual" : "system",
     now: iso(now()),
     ...(nextDueAt !== undefined && { nextDueAt: iso(nextDueAt) }),
+    ...(advancingTo !== undefined && { advancingTo: iso(advancingTo) }),
   };
 }
 

@@ -5,6 +5,7 @@ import type { ApiContext, ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../jobs/certifications.ts";
 import { ResendJobs } from "../jobs/resend-jobs.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import { ClockAdvances } from "../live/clock-advances.ts";
 import { EventStreams } from "../live/event-stream.ts";
 import { FaultList } from "../live/fault-list.ts";
 import { tellFollowedSettings } from "../live/followed-settings.ts";
@@ -53,6 +54,12 @@ export function createContext(
       events.tell({ event: "forgery", destination, endpoint: url, fault, accepted }),
     onError,
   });
+  const virtualClock = asVirtual(clock);
+  const advances =
+    virtualClock &&
+    new ClockAdvances(virtualClock, (target) =>
+      events.tell({ event: "advancing", now: iso(now()), advancingTo: iso(target) }),
+    );
   return {
     sender,
     ledger,
@@ -63,7 +70,8 @@ export function createContext(
     warnings: new WarningList(),
     events,
     streams: new EventStreams(events.log, now),
-    virtualClock: asVirtual(clock),
+    virtualClock,
+    advances,
     room,
     certifications: new Certifications((event) => events.tell(event)),
     resends: new ResendJobs(sender, now, (job) => events.tell({ event: "resend", job })),

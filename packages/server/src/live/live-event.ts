@@ -68,6 +68,7 @@ export type LiveEventBody =
   | CertificationEvent
   | { readonly event: "resend"; readonly job: ResendJobJson }
   | { readonly event: "cleared"; readonly removed: number }
+  | { readonly event: "advancing"; readonly now: string; readonly advancingTo: string }
   | { readonly event: "clock"; readonly now: string; readonly advancedMs: number }
   | ({ readonly event: "store" } & StoreStateJson)
   | { readonly event: "store_error"; readonly message: string };

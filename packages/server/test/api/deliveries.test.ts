@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { promisify } from "node:util";
-import { createServer, type CountersignServer } from "@countersign/server";
+import { createServer, type CountersignServer, type LiveEvent } from "@countersign/server";
 import { virtualClock } from "@countersign/sender/testing";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
@@ -289,5 +289,25 @@ describe("the virtual clock", () => {
     await call("POST", "/clock", { advance: "next" });
     expect(receiver.webhooks).toHaveLength(1);
     expect((await call("GET", "/clock")).json()).not.toHaveProperty("nextDueAt");
+  });
+
+  it("says while advances take long to when they lead together, and nothing of it once they have ended or failed", async () => {
+    const clock = virtualClock("2026-01-01T00:00:00Z");
+    server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0, clock }));
+    const told: LiveEvent[] = [];
+    server.subscribe((event) => told.push(event));
+    const read = async (): Promise<unknown> => (await call("GET", "/clock")).json();
+    const answered = clock.hold();
+    const moves = ["1h", "2h"].map((advance) => call("POST", "/clock", { advance }));
+    const advancingTo = "2026-01-01T03:00:00.000Z";
+    const now = "2026-01-01T00:00:00.000Z";
+    await vi.waitFor(async () => expect(await read()).toMatchObject({ now, advancingTo }));
+    const event = expect.objectContaining({ event: "advancing", now, advancingTo });
+    await vi.waitFor(() => expect(told).toContainEqual(event));
+    answered();
+    await Promise.all(moves);
+    expect(await read()).toEqual({ kind: "virtual", now: advancingTo });
+    expect((await call("POST", "/clock", { advance: 8.64e15 })).status).toBe(422);
+    expect(await read()).toEqual({ kind: "virtual", now: advancingTo });
   });
 });

@@ -40,7 +40,11 @@ export function Time(): JSX.Element {
     <Card title="Virtual time">
       <p class="big">{exactTime(serverNow())}</p>
       <p class="note" role="status">
-        {next === undefined ? "Nothing waits for a retry." : `The next retry is in ${duration(next)}.`}
+        {now.advancingTo !== undefined
+          ? `Advancing to ${exactTime(now.advancingTo)}…`
+          : next === undefined
+            ? "Nothing waits for a retry."
+            : `The next retry is in ${duration(next)}.`}
       </p>
       <div class="actions" role="group" aria-label="Advance the time">
         <button type="button" class="primary" disabled={next === undefined} onClick={() => advance("next")}>

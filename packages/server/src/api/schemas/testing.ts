@@ -13,8 +13,13 @@ export const testingSchemas: Schemas = {
     remaining: { anyOf: [COUNT, { const: "unlimited" }] },
   }),
   Clock: object(
-    { kind: { type: "string", enum: ["system", "virtual"] }, now: DATE_TIME, nextDueAt: DATE_TIME },
-    ["nextDueAt"],
+    {
+      kind: { type: "string", enum: ["system", "virtual"] },
+      now: DATE_TIME,
+      nextDueAt: DATE_TIME,
+      advancingTo: DATE_TIME,
+    },
+    ["nextDueAt", "advancingTo"],
   ),
 };
 
