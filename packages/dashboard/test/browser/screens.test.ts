@@ -211,6 +211,7 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     for (const page of [second, first]) {
       await page.getByText("Nothing waits for a retry.").waitFor();
       await page.getByText("1 Jan 01:00:00.000", { exact: true }).waitFor();
+      expect(await page.getByText(advancing).count()).toBe(0);
     }
   });
 });
