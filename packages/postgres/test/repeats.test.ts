@@ -1,6 +1,8 @@
 import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
+import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -57,10 +59,12 @@ describe.skipIf(server === undefined)(
         acceptedAt: now,
       }));
       await store.accept(acceptanceOf(originals));
-      const asked = originals.map(({ id }) => store.repeat(id, { id: `again-${id}`, acceptedAt: now + 1 }));
-      const unknown = store.repeat("unknown", { id: "again-unknown", acceptedAt: now + 1 });
+      const asked = originals.map(({ id, destination }) =>
+        store.repeat(id, { id: `again-${id}`, acceptedAt: now + 1 }, destination.split("/")[0]),
+      );
+      const unknown = store.repeat("unknown", { id: "again-unknown", acceptedAt: now + 1 }, "shop");
       // Half a millisecond is no time that the database takes.
-      const wrong = store.repeat("d0", { id: "again-wrong", acceptedAt: now + 0.5 });
+      const wrong = store.repeat("d0", { id: "again-wrong", acceptedAt: now + 0.5 }, "shop");
       await expect(wrong).rejects.toMatchObject({ code: "ERR_STORE_FAILED" });
       expect(await unknown).toBe(false);
       expect(new Set(await Promise.all(asked))).toEqual(new Set([true]));
@@ -86,7 +90,7 @@ describe.skipIf(server === undefined)(
         ["of app/crm", "of shop/crm"],
       ] as const;
       const answers = await Promise.allSettled(
-        asked.map(([id, chosen]) => store.repeat(id, { id: chosen, acceptedAt })),
+        asked.map(([id, chosen]) => store.repeat(id, { id: chosen, acceptedAt }, id.slice(3, -4))),
       );
       expect(answers).toMatchObject([
         { value: true },
@@ -99,6 +103,52 @@ describe.skipIf(server === undefined)(
         "shop: chosen",
         "shop: of shop/crm",
       ]);
+    });
+
+    it("that get one id in two sources at the same instant are both listed, counted and found, since no lock is held over sources", async () => {
+      const schema = newSchema();
+      const acceptedAt = Date.now();
+      const stores = await Promise.all(
+        ["shop", "app"].map(async () => {
+          const store = postgresStore({ url, schema });
+          await store.open(quietContext(systemClock()));
+          onTestFinished(() => store.close());
+          return store;
+        }),
+      );
+      const [one, other] = stores as [DeliveryStore, DeliveryStore];
+      for (const source of ["shop", "app"])
+        await one.accept(acceptanceOf([{ id: `of ${source}`, destination: `${source}/crm`, acceptedAt }]));
+
+      // Both look whether the id is free, and then wait for this transaction, which takes it and gives it back.
+      const taker = new pg.Client({ connectionString: url });
+      await taker.connect();
+      await taker.query("BEGIN");
+      await taker.query(
+        `INSERT INTO ${schema}.message SELECT source, 'chosen', day, '' FROM ${schema}.message`,
+      );
+      const asked = Promise.all([
+        one.repeat("of shop", { id: "chosen", acceptedAt }),
+        other.repeat("of app", { id: "chosen", acceptedAt }),
+      ]);
+      const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"${schema}"%'`;
+      await expect.poll(() => ask(url, waiting), { timeout: 5_000 }).toHaveLength(2);
+      await taker.query("ROLLBACK");
+      await taker.end();
+      expect(await asked).toEqual([true, true]);
+
+      const twins = [
+        { source: "app", id: "chosen", resendOf: "of app" },
+        { source: "shop", id: "chosen", resendOf: "of shop" },
+      ];
+      const listed = (await one.list({})).filter(({ id }) => id === "chosen");
+      expect(listed.toSorted((a, b) => (a.source < b.source ? -1 : 1))).toMatchObject(twins);
+      expect(await one.list({ q: "chosen" })).toHaveLength(2);
+      expect(await one.count({ q: "chosen" })).toBe(2);
+      for (const twin of twins) expect(await one.find("chosen", twin.source)).toMatchObject(twin);
+      expect(await one.find("chosen")).toMatchObject({ source: "app" });
+      expect(await one.repeat("chosen", { id: "again", acceptedAt }, "shop")).toBe(true);
+      expect(await one.find("again")).toMatchObject({ source: "shop", event: "of shop" });
     });
   },
 );

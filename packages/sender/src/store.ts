@@ -35,6 +35,7 @@ export {
   type OneOrMore,
   valuesOf,
 } from "./delivery/delivery-filter.ts";
+export { firstAccepted } from "./delivery/first-accepted.ts";
 export { firstRoundOf, hastenedProgress } from "./delivery/rounds.ts";
 export { prefixEnd } from "./delivery/prefix-end.ts";
 export {

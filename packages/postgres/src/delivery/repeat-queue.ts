@@ -28,9 +28,9 @@ export class RepeatQueue {
   }
 
   /** Stores a copy. Resolves to undefined if the original is not kept, and rejects if the id of the copy is in use. */
-  add(id: string, next: NextDelivery): Promise<RepeatedFrom | undefined> {
+  add(id: string, next: NextDelivery, source: string): Promise<RepeatedFrom | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ id, next, resolve, reject });
+      this.#waiting.push({ id, next, source, resolve, reject });
       if (this.#isRunning) return;
       this.#isRunning = true;
       setImmediate(() => void this.#run());

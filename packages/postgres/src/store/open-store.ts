@@ -172,9 +172,10 @@ export class OpenStore {
     return consumer;
   }
 
-  async repeat(id: string, next: NextDelivery): Promise<boolean> {
+  async repeat(id: string, next: NextDelivery, source: string | undefined): Promise<boolean> {
     this.#assertSafe();
-    const stored = await this.#repeats.add(id, next);
+    const of = source ?? (await this.log.find(id, undefined))?.source;
+    const stored = of === undefined ? undefined : await this.#repeats.add(id, next, of);
     if (stored === undefined) return false;
     this.#stirred([stored.destination]);
     return true;

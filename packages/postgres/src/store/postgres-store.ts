@@ -190,7 +190,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
   return {
     open,
     accept: (acceptance) => attempt(() => store().accept(acceptance)),
-    repeat: (id, next) => attempt(() => store().repeat(id, next)),
+    repeat: (id, next, source) => attempt(() => store().repeat(id, next, source)),
     hasten: (id, source) => attempt(() => store().hasten(id, source)),
     hastenAll: (deliveries, dueAt) => attempt(() => store().hastenAll(deliveries, dueAt)),
     remove: (filter) => attempt(() => store().remove(filter)),

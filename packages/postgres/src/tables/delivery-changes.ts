@@ -12,6 +12,8 @@ import { type ColumnTypes, unnestOf } from "./rows-of.ts";
 export interface Repetition {
   readonly id: string;
   readonly next: NextDelivery;
+  /** Of the original. */
+  readonly source: string;
 }
 
 /** What a delivery that is repeated is for, and whether this command has stored the copy. */
@@ -132,6 +134,7 @@ const HASTEN_ALL = `WITH picked AS (
 /** Columns of a copy, in the order of their parameters. */
 const ASKED: ColumnTypes = {
   of: "text",
+  of_source: "text",
   next: "text",
   at: "bigint",
   on_day: "integer",
@@ -144,9 +147,10 @@ const ASKED: ColumnTypes = {
 };
 
 /** The values of {@link ASKED}. */
-function rowOf({ id, next: { id: nextId, acceptedAt, message } }: Repetition): readonly Element[] {
+function rowOf({ id, source, next: { id: nextId, acceptedAt, message } }: Repetition): readonly Element[] {
   return [
     encodeText(id),
+    encodeText(source),
     encodeText(nextId),
     acceptedAt,
     dayOf(acceptedAt),
@@ -170,7 +174,7 @@ const REPEAT = `WITH asked AS (
     SELECT DISTINCT ON (next) * FROM ${unnestOf(ASKED, 2, "a")}),
   original AS (
     SELECT a.*, o.*, t.id AS taken FROM asked AS a CROSS JOIN LATERAL (
-      SELECT * FROM ${BOTH} AS d WHERE d.id = a.of AND d.source IN (${SOURCES}) LIMIT 1) AS o
+      SELECT * FROM ${BOTH} AS d WHERE d.source = a.of_source AND d.id = a.of LIMIT 1) AS o
     LEFT JOIN LATERAL (
       SELECT d.id FROM ${BOTH} AS d WHERE d.id = a.next AND d.source IN (${SOURCES}) LIMIT 1) AS t ON true
     WHERE a.new_body IS NOT NULL OR EXISTS ${BODY}),

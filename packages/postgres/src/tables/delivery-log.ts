@@ -2,6 +2,7 @@ import {
   type Delivery,
   type DeliveryFilter,
   type DeliverySummary,
+  firstAccepted,
   limitOf,
   type ListOrder,
   valuesOf,
@@ -51,10 +52,12 @@ export class DeliveryLog {
     );
     const ended = (): Promise<readonly FullRow[]> =>
       this.#ask("find_ended", `SELECT ${ENDED}, log, ${BODY} FROM $.ended AS d WHERE ${where}`, values);
-    const [[waiting], [over]] = await Promise.all([pending, ended()]);
+    const [waiting, over] = await Promise.all([pending, ended()]);
     // One that ends meanwhile may be found in both tables, or in neither.
-    const row = over ?? waiting ?? (await ended())[0];
-    return row && deliveryOf(row, await this.#earlier(row));
+    const found = [...over, ...waiting];
+    const rows = found.length > 0 ? found : await ended();
+    const first = firstAccepted(rows.map((row) => ({ ...summaryOf(row), row })));
+    return first && deliveryOf(first.row, await this.#earlier(first.row));
   }
 
   async list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
@@ -101,7 +104,7 @@ export class DeliveryLog {
       order,
     );
     if (parts.length === 0) return [];
-    const text = `SELECT DISTINCT ON (accepted_at, id) * FROM (${parts.join(" UNION ALL ")}) AS d ${sorted} LIMIT ${limit}`;
+    const text = `SELECT DISTINCT ON (accepted_at, id, source) * FROM (${parts.join(" UNION ALL ")}) AS d ${sorted} LIMIT ${limit}`;
     return this.#query(text, values.list);
   }
 

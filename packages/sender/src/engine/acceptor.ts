@@ -105,8 +105,10 @@ export class Acceptor {
     const { id, source, destination } = original;
     const isStored = async (): Promise<boolean> => (await store.find(next.id, source)) !== undefined;
     const storing = store
-      .repeat(id, next)
-      .catch((error: unknown) => surely(async () => (await isStored()) || store.repeat(id, next), error));
+      .repeat(id, next, source)
+      .catch((error: unknown) =>
+        surely(async () => (await isStored()) || store.repeat(id, next, source), error),
+      );
     if (!(await storing.finally(waiters.working()))) return false;
     minutes.add("accepted");
     const { messageId, type, identity, event } = next.message ?? original;

@@ -59,6 +59,10 @@ export interface NewDelivery {
 
 /** A delivery to the same destination as another one, of the same message or a changed one. It is due at once. */
 export interface NextDelivery {
+  /**
+   * Unique in the store. A caller may have chosen it. A store without transactions over several sources refuses it once a
+   * delivery of another source has it, and keeps both if two sources get it at the same instant.
+   */
   readonly id: string;
   /** In milliseconds since 1970. */
   readonly acceptedAt: number;
@@ -227,9 +231,10 @@ export interface DeliveryStore {
    * Stores another delivery of a message that is still kept, to the same destination; of another message when it is
    * given. Resolves to false when `id` is not known.
    *
+   * @param source That of the delivery `id`. Without it, the one that `find` gives is repeated.
    * @throws StoreError when a delivery has the id of the new one: whoever stored that one tells of it.
    */
-  repeat(id: string, next: NextDelivery): Promise<boolean>;
+  repeat(id: string, next: NextDelivery, source?: string): Promise<boolean>;
   /**
    * Makes a waiting delivery due now, also for endpoints that asked to be called later. One that is due already keeps its place
    * among the others. Resolves to false when it is not pending or is being delivered.
@@ -254,7 +259,10 @@ export interface DeliveryStore {
    * due first.
    */
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer;
-  /** One delivery, with its attempts. `source` helps a store that is divided by source. */
+  /**
+   * One delivery, with its attempts. `source` helps a store that is divided by source. Without it, and with the id in two sources
+   * ({@link NextDelivery}), it is the one of both that was accepted first.
+   */
   find(id: string, source?: string): Promise<Delivery | undefined>;
   /** Deliveries without bodies, the newest first unless told otherwise. A cursor is a place in the same order. */
   list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]>;

@@ -1,6 +1,7 @@
 import { newestFirst, oldestFirst } from "../delivery/cursor.ts";
 import { type DeliveryFilter, limitOf, type OneOrMore, valuesOf } from "../delivery/delivery-filter.ts";
 import { type Delivery, END_STATES } from "../delivery/delivery.ts";
+import { firstAccepted } from "../delivery/first-accepted.ts";
 import type {
   Acceptance,
   Accepted,
@@ -83,9 +84,9 @@ class ShardedStore implements DeliveryStore {
     return acceptParts(parts, ({ key, acceptance: part }) => key.store.accept(part));
   }
 
-  async repeat(...[id, next]: Parameters<DeliveryStore["repeat"]>): Promise<boolean> {
-    const original = await this.find(id);
-    return original !== undefined && this.#of(original.source).store.repeat(id, next);
+  async repeat(...[id, next, source]: Parameters<DeliveryStore["repeat"]>): Promise<boolean> {
+    const of = source ?? (await this.find(id))?.source;
+    return of !== undefined && this.#of(of).store.repeat(id, next, of);
   }
 
   async hasten(id: string, source?: string): Promise<boolean> {
@@ -139,9 +140,8 @@ class ShardedStore implements DeliveryStore {
   async find(id: string, source?: string): Promise<Delivery | undefined> {
     if (source !== undefined) return this.#of(source).store.find(id, source);
     const results = await Promise.allSettled(this.#shards.map(async ({ store }) => store.find(id)));
-    for (const result of results) {
-      if (result.status === "fulfilled" && result.value !== undefined) return result.value;
-    }
+    const found = results.flatMap((result) => (result.status === "fulfilled" ? (result.value ?? []) : []));
+    if (found.length > 0) return firstAccepted(found);
     // It may be in one that did not answer.
     for (const result of results) if (result.status === "rejected") throw result.reason;
     return undefined;

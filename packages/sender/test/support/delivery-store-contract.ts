@@ -685,7 +685,7 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
       it("is stored once under one id, and is not said to be stored twice", async () => {
         await accept({ id: "d1" }, { id: "d2" });
         const next = { id: "d3", acceptedAt: now + 1 };
-        const [first, ...others] = ["d1", "d1", "d2"].map((id) => store.repeat(id, next));
+        const [first, ...others] = ["d1", "d1", "d2"].map((id) => store.repeat(id, next, "shop"));
         expect(await first).toBe(true);
         for (const other of others) await expect(other).rejects.toBeInstanceOf(StoreError);
         await expect(store.repeat("d1", next)).rejects.toBeInstanceOf(StoreError);
@@ -706,6 +706,23 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(await listed()).toEqual(["d2", "d1"]);
         expect(await store.find("d2")).toMatchObject({ acceptedAt: now, state: "delivered" });
         expect((await store.counts()).get(SHOP)).toMatchObject({ pending: 1, delivered: 1 });
+      });
+
+      it("under one id in two sources at the same instant leaves no delivery that nobody can see, find or repeat", async () => {
+        await accept({ id: "d1" }, { id: "d2", destination: APP });
+        // What two processes may have stored so: that of the later source first.
+        await accept({ id: "same", messageId: "m-shop" });
+        await accept({ id: "same", messageId: "m-app", destination: APP });
+        const stored = (await store.list({})).filter(({ id }) => id === "same");
+        expect(await store.count({ messageId: ["m-shop", "m-app"] })).toBe(stored.length);
+        expect(await store.list({ q: "same" })).toHaveLength(stored.length);
+        const sources = stored.map(({ source }) => source).toSorted();
+        expect(await store.find("same")).toMatchObject({ source: sources[0] });
+        for (const { source, messageId } of stored) {
+          expect(await store.find("same", source)).toMatchObject({ source, messageId });
+          expect(await store.repeat("same", { id: `of-${source}`, acceptedAt: now }, source)).toBe(true);
+          expect(await store.find(`of-${source}`)).toMatchObject({ source, messageId, resendOf: "same" });
+        }
       });
 
       it("is refused when it is not known", async () => {
