@@ -174,7 +174,7 @@ export class OpenStore {
 
   async repeat(id: string, next: NextDelivery, source: string | undefined): Promise<boolean> {
     this.#assertSafe();
-    const of = source ?? (await this.log.find(id, undefined))?.source;
+    const of = source ?? (await this.log.sourceOf(id));
     const stored = of === undefined ? undefined : await this.#repeats.add(id, next, of);
     if (stored === undefined) return false;
     this.#stirred([stored.destination]);

@@ -9,7 +9,7 @@ import {
 } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
-import { encodeText } from "../database/text.ts";
+import { decodeText, encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
 import { conditionsOf, SOURCES, Values } from "./filter-sql.ts";
@@ -43,8 +43,10 @@ export class DeliveryLog {
   }
 
   async find(id: string, source: string | undefined): Promise<Delivery | undefined> {
-    const where = `source ${source === undefined ? `IN (${SOURCES})` : "= $2"} AND id = $1`;
-    const values = [encodeText(id), ...(source === undefined ? [] : [encodeText(source)])];
+    const of = source ?? (await this.sourceOf(id));
+    if (of === undefined) return undefined;
+    const where = "source = $2 AND id = $1";
+    const values = [encodeText(id), encodeText(of)];
     const pending = this.#ask<FullRow>(
       "find_pending",
       `SELECT ${PENDING}, '[]' AS log, ${BODY} FROM $.delivery AS d WHERE ${where}`,
@@ -52,12 +54,22 @@ export class DeliveryLog {
     );
     const ended = (): Promise<readonly FullRow[]> =>
       this.#ask("find_ended", `SELECT ${ENDED}, log, ${BODY} FROM $.ended AS d WHERE ${where}`, values);
-    const [waiting, over] = await Promise.all([pending, ended()]);
+    const [[waiting], [over]] = await Promise.all([pending, ended()]);
     // One that ends meanwhile may be found in both tables, or in neither.
-    const found = [...over, ...waiting];
-    const rows = found.length > 0 ? found : await ended();
-    const first = firstAccepted(rows.map((row) => ({ ...summaryOf(row), row })));
-    return first && deliveryOf(first.row, await this.#earlier(first.row));
+    const row = over ?? waiting ?? (await ended())[0];
+    return row && deliveryOf(row, await this.#earlier(row));
+  }
+
+  /** The source of the delivery that an id means. */
+  async sourceOf(id: string): Promise<string | undefined> {
+    const of = (table: string): string =>
+      `SELECT source, accepted_at AS "acceptedAt" FROM $.${table} WHERE source IN (${SOURCES}) AND id = $1`;
+    const rows = await this.#ask<{ source: string; acceptedAt: number }>(
+      "find_source",
+      `${of("delivery")} UNION ALL ${of("ended")}`,
+      [encodeText(id)],
+    );
+    return firstAccepted(rows.map((row) => ({ ...row, source: decodeText(row.source) })))?.source;
   }
 
   async list(filter: DeliveryFilter, order?: ListOrder): Promise<readonly DeliverySummary[]> {
