@@ -40,7 +40,7 @@ export async function openSharedStore(
   let isOpen = false;
   return {
     ...store,
-    // Whoever opens the store follows the settings when it has read them: until then, it waits for the database.
+    // Opening ends when the settings are watched.
     settings: settings && {
       ...settings,
       watch(listener) {

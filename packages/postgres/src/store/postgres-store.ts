@@ -174,10 +174,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
     return result.then(ended, failed);
   };
 
-  /**
-   * Whoever opens the store reads the settings, puts its own, and then watches them: until then, it is being opened, and from then on
-   * its heartbeats tell that the database is away.
-   */
+  /** Opening ends when the settings are watched. From then on, the heartbeats tell that the database is away. */
   const settings: SharedSettings = {
     get: () => attempt(() => whileOpening(() => table.get())),
     put: (version, text) => attempt(() => whileOpening(() => table.put(version, text))),

@@ -200,7 +200,10 @@ export interface SharedSettings {
    * @throws StoreError `ERR_STORE_CHANGED` when they have another version by now
    */
   put(version: number, text: string): Promise<number>;
-  /** Calls `listener` when another process has replaced them; returns a function that stops it. */
+  /**
+   * Calls `listener` when another process has replaced them; returns a function that stops it. A sender calls it when it has read the
+   * settings and put its own: that ends the opening of the store.
+   */
   watch(listener: (version: number) => void): () => void;
 }
 
