@@ -1,8 +1,10 @@
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
-import { breaksConnection, isUnknown } from "../src/database/postgres-error.ts";
-import { isFrom, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ownPool, READ_SETTINGS } from "../src/database/own-pool.ts";
+import { breaksConnection, isUnknown, storeErrorOf } from "../src/database/postgres-error.ts";
+import { endingOf, takeFrom } from "../src/database/postgres-pool.ts";
+import { ask, isFrom, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const isFrom17 = await isFrom(17, server);
@@ -87,6 +89,55 @@ describe.skipIf(server === undefined)(
     ])("is not used again (%s, %s): the next command would fail with it", async (code, _, end) => {
       const connections = connect();
       await expect(end(connections)).rejects.toMatchObject({ code });
+      expect(await connections.query("work", { text: "SELECT 1 AS one" })).toEqual([{ one: 1 }]);
+    });
+
+    it.each(["25P03", "57P05"])(
+      "is told of by the setting, not by words of the driver, when the server has said so before the next command (%s)",
+      async (code) => {
+        const setting = code === "25P03" ? "idle_in_transaction_session_timeout" : "idle_session_timeout";
+        const connections = connect();
+        const idling = connections.transaction("work", async (run) => {
+          const [self] = await run<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+          if (code === "57P05") await run("COMMIT");
+          await run(`SET ${setting} = '50ms'`);
+          const there = `SELECT FROM pg_stat_activity WHERE pid = ${self?.pid}`;
+          await expect.poll(() => ask(server?.url ?? "", there)).toHaveLength(0);
+          await run("SELECT 1");
+        });
+        const error: unknown = await idling.catch((reason: unknown) => reason);
+        expect(error).toMatchObject({ code });
+        expect(storeErrorOf(error)).toMatchObject({
+          code: "ERR_STORE_FAILED",
+          message: expect.stringMatching(`longer than ${setting}, .* raise it for the user`),
+        });
+        expect(await connections.query("work", { text: "SELECT 1 AS one" })).toEqual([{ one: 1 }]);
+      },
+    );
+
+    it("is told of by the setting when the server ends it before it has its own settings", async () => {
+      const url = `${server?.url}?options=-c%20idle_session_timeout%3D50`;
+      const pool = ownPool(url, 1, { settings: READ_SETTINGS, notSet: () => {} });
+      onTestFinished(() => pool.end());
+      pool.prependListener("connect", () => block(200));
+      const client = await takeFrom(pool);
+      await expect(client.query({ text: "SELECT 1" })).rejects.toThrow(Error);
+      client.release(true);
+      expect(endingOf(client)).toMatchObject({ code: "57P05" });
+    });
+
+    it("is not used again when its transaction cannot be ended: the next command would be part of that", async () => {
+      const pool = new pg.Pool({ connectionString: server?.url, max: 1 });
+      onTestFinished(() => pool.end());
+      pool.once("connect", (client) => {
+        const query = client.query.bind(client) as (config: pg.QueryConfig) => unknown;
+        const wrong = (config: pg.QueryConfig): pg.QueryConfig =>
+          config.text === "ROLLBACK" ? { text: "SELECT 1 / 0" } : config;
+        client.query = ((config: pg.QueryConfig) => query(wrong(config))) as typeof client.query;
+      });
+      const connections = new Connections({ pool });
+      const failing = connections.transaction("work", (run) => run("SELECT 1 / 0"));
+      await expect(failing).rejects.toMatchObject({ code: "22012" });
       expect(await connections.query("work", { text: "SELECT 1 AS one" })).toEqual([{ one: 1 }]);
     });
 

@@ -12,7 +12,7 @@ import {
   NotReachedError,
   sqlStateOf,
 } from "./postgres-error.ts";
-import { type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
+import { endingOf, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
 import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { RESULT_TYPES } from "./result-types.ts";
 import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
@@ -56,6 +56,8 @@ export class Connections {
   /** Behind a pooler that gives each transaction another connection, nothing stays prepared. */
   #keepsPrepared = true;
   #lostUntil = Number.NEGATIVE_INFINITY;
+  /** Connections whose transaction could not be ended: the next command on one would be part of it. */
+  readonly #inTransaction = new WeakSet<PostgresClient>();
 
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
@@ -136,7 +138,8 @@ export class Connections {
         await run("COMMIT");
         return result;
       } catch (error) {
-        if (!(error instanceof NoAnswerError)) await run("ROLLBACK").catch(() => {});
+        if (!(error instanceof NoAnswerError))
+          await run("ROLLBACK").catch(() => void this.#inTransaction.add(client));
         throw error;
       }
     };
@@ -185,7 +188,7 @@ export class Connections {
       } catch (error) {
         if (error instanceof NoAnswerError) drop(client);
         if (purpose === "work" && isUnknown(error)) this.#lostUntil = performance.now() + ENDS_WITHIN_MS;
-        client.release(breaksConnection(error));
+        client.release(breaksConnection(error) || this.#inTransaction.has(client));
         throw error;
       }
     };
@@ -206,7 +209,7 @@ export class Connections {
     } catch (error) {
       if (error instanceof NoAnswerError || error instanceof StoreError || sqlStateOf(error) !== undefined)
         throw error;
-      throw new NoAnswerError(messageOf(error), { cause: error });
+      throw endingOf(client) ?? new NoAnswerError(messageOf(error), { cause: error });
     }
   }
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { hasEnded } from "./postgres-pool.ts";
 import { ANSWER_MS, ENDS_WITHIN_MS } from "./within.ts";
 
 /** What a connection is set to. */
@@ -78,7 +79,11 @@ export function ownPool(url: string | undefined, max: number, setup?: Setup): pg
   });
   // A connection that breaks while it is unused is replaced by the next command.
   pool.on("error", () => {});
-  if (setup !== undefined) pool.on("connect", (client) => void setUp(client, setup).catch(() => {}));
+  if (setup !== undefined)
+    pool.on(
+      "connect",
+      (client) => void setUp(client, setup).catch((error: unknown) => hasEnded(client, error)),
+    );
   return pool;
 }
 

@@ -53,11 +53,11 @@ const CANCELLED: Known = {
   text: "The database cancelled the command: somebody asked for that, or it took longer than statement_timeout or transaction_timeout.",
   passes: true,
 };
-const IDLE: Known = {
+const idled = (setting: string): Known => ({
   code: "ERR_STORE_FAILED",
-  text: "The database ended a connection that was idle for longer than idle_session_timeout or idle_in_transaction_session_timeout, and nothing was stored. Repeat it.",
+  text: `The database ended a connection that was idle for longer than ${setting}, and nothing was stored. Repeat it. If it fails again, the setting is too low for the store: raise it for the user, the database or the server, or in the options of the URL.`,
   passes: true,
-};
+});
 const REFUSED: Known = {
   code: "ERR_STORE_OPEN",
   text: "The database refused the user or the password. Check the URL.",
@@ -72,8 +72,8 @@ const KNOWN: Readonly<Record<string, Known>> = {
   "57P03": STARTING,
   "57014": CANCELLED,
   [TRANSACTION_TIMEOUT]: CANCELLED,
-  [IDLE_IN_TRANSACTION]: IDLE,
-  [IDLE_SESSION]: IDLE,
+  [IDLE_IN_TRANSACTION]: idled("idle_in_transaction_session_timeout"),
+  [IDLE_SESSION]: idled("idle_session_timeout"),
   [LOCKED]: {
     code: "ERR_STORE_FAILED",
     text: "A table of the store is locked for longer than lock_timeout, as by a backup, VACUUM FULL or ALTER TABLE.",

@@ -1,4 +1,5 @@
 import { checkPort } from "@countersign/protocol";
+import { breaksConnection, sqlStateOf } from "./postgres-error.ts";
 
 /** The methods that are used of a connection of node-postgres. */
 export interface PostgresClient {
@@ -61,5 +62,21 @@ export async function takeFrom(pool: PostgresPool): Promise<PostgresClient> {
 function hearErrors(client: PostgresClient): void {
   if (heard.has(client)) return;
   heard.add(client);
-  client.on("error", () => {});
+  client.on("error", (error) => hasEnded(client, error));
+}
+
+const endings = new WeakMap<object, unknown>();
+
+/** Keeps why the server has ended a connection, if that is what an error says. */
+export function hasEnded(client: object, error: unknown): void {
+  if (sqlStateOf(error) !== undefined && breaksConnection(error) && !endings.has(client))
+    endings.set(client, error);
+}
+
+/**
+ * Why the server has ended a connection that ran none of our commands, such as between two of a transaction: the next one fails with
+ * words of the driver, which do not tell it. Undefined if the server has not said so.
+ */
+export function endingOf(client: PostgresClient): unknown {
+  return endings.get(client);
 }
