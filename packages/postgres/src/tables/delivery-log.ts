@@ -20,6 +20,12 @@ const SHARED = `source, id, destination, message_id, type, identity, event, acce
 const PENDING = `${SHARED}, 'pending' AS state, due_at, NULL::bigint AS ended_at`;
 const ENDED = `${SHARED}, state, NULL::bigint AS due_at, ended_at`;
 const BODY = `(SELECT body FROM $.message AS m WHERE m.source = d.source AND m.id = d.message AND m.day = d.message_day) AS body`;
+const SOURCES_OF_ID = ["delivery", "ended"]
+  .map(
+    (table) =>
+      `SELECT source, accepted_at AS "acceptedAt" FROM $.${table} WHERE source IN (${SOURCES}) AND id = $1`,
+  )
+  .join(" UNION ALL ");
 const SORTED: Readonly<Record<ListOrder, string>> = {
   "newest first": "ORDER BY accepted_at DESC, id DESC",
   "oldest first": "ORDER BY accepted_at, id",
@@ -62,13 +68,9 @@ export class DeliveryLog {
 
   /** The source of the delivery that an id means. */
   async sourceOf(id: string): Promise<string | undefined> {
-    const of = (table: string): string =>
-      `SELECT source, accepted_at AS "acceptedAt" FROM $.${table} WHERE source IN (${SOURCES}) AND id = $1`;
-    const rows = await this.#ask<{ source: string; acceptedAt: number }>(
-      "find_source",
-      `${of("delivery")} UNION ALL ${of("ended")}`,
-      [encodeText(id)],
-    );
+    const rows = await this.#ask<{ source: string; acceptedAt: number }>("find_source", SOURCES_OF_ID, [
+      encodeText(id),
+    ]);
     return firstAccepted(rows.map((row) => ({ ...row, source: decodeText(row.source) })))?.source;
   }
 
