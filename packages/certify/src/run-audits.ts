@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Audit } from "./audits/audit.ts";
+import { ACCEPTS_PLAIN } from "./audits/foundations.ts";
 import { freshText } from "./audits/messages.ts";
 import { MADE_UP_SIGNATURE } from "./audits/signatures.ts";
 import { lateness } from "./audits/takes-deliveries.ts";
@@ -68,7 +69,7 @@ class Run {
     const group: Audit[] = [];
     for (const audit of this.#selected) {
       if (this.results.has(audit)) continue;
-      const skipped = this.#reason ?? unmetNeed(audit, this.results);
+      const skipped = this.#reason ?? failureOf(audit.needs ?? [], this.results);
       if (skipped !== undefined) {
         this.#conclude(audit, skip(audit, skipped));
         continue;
@@ -90,7 +91,7 @@ class Run {
     if (fellSilent && !(await comesBack(this.#probe))) {
       this.#reason = `the receiver has not answered since ${audit.id}`;
     }
-    await this.#checkTime();
+    await this.#checkEnd();
   }
 
   async #runTogether(group: readonly Audit[]): Promise<void> {
@@ -115,12 +116,14 @@ class Run {
     for (const audit of again) {
       if (this.#reason === undefined) await this.#runAlone(audit);
     }
-    await this.#checkTime();
+    await this.#checkEnd();
   }
 
-  /** Ends the run when its time is over, or the receiver has answered late too often. */
-  async #checkTime(): Promise<void> {
+  /** Ends the run when nothing shows that the receiver runs, its time is over, or the receiver has answered late too often. */
+  async #checkEnd(): Promise<void> {
     const { deadlineMs } = this.#options;
+    // That audit sends authentic messages and a forged one.
+    if (!this.#probe.isRunning) this.#reason ??= failureOf(ACCEPTS_PLAIN, this.results);
     if (performance.now() - this.#startedAt > deadlineMs) this.#reason ??= `${deadlineMs / 1000} s were over`;
     const [late] = this.#probe.late;
     if (this.#reason !== undefined || late === undefined || this.#probe.late.length < MAX_LATE) return;
@@ -138,10 +141,10 @@ class Run {
   }
 }
 
-/** Why an audit would mean nothing: one that it needs has not passed. */
-function unmetNeed({ needs = [] }: Audit, results: ReadonlyMap<Audit, AuditResult>): string | undefined {
+/** Why the first of these audits that has not passed has not. */
+function failureOf(ids: readonly string[], results: ReadonlyMap<Audit, AuditResult>): string | undefined {
   for (const result of results.values()) {
-    if (result.outcome === "passed" || !needs.includes(result.id)) continue;
+    if (result.outcome === "passed" || !ids.includes(result.id)) continue;
     // What made the first one fail is the reason for all.
     return result.outcome === "skipped" ? result.reason : `${result.id} failed: ${result.failure.cause}`;
   }

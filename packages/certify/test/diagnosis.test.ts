@@ -117,7 +117,7 @@ describe.concurrent("a receiver that accepts no plain track message is told why,
     [301, "it redirects (301), and the sender does not follow"],
     [429, "it limits the rate of requests (429)"],
     [500, "it fails before it has checked the signature (500)"],
-    [503, "it fails before it has checked the signature (503)"],
+    [503, "every message gets 503: from the receiver, or from a load balancer while none runs behind it"],
   ])("answering %d", async ([status, cause]) => {
     const oversize = ["rejects-declared-oversize", "rejects-chunked-oversize", "answers-413-to-oversize"];
     const only = ["accepts-track", "accepts-page", "survives-garbage", ...oversize];
@@ -203,6 +203,38 @@ describe("a receiver behind a proxy", () => {
         expect(result).toMatchObject({ reason: expect.stringMatching(/accepts-track/u) });
     },
   );
+
+  it.for([502, 503])(
+    "gets few requests when the proxy answers each with %d after a time: all audits would take minutes",
+    async (status) => {
+      let requests = 0;
+      const running = await serve((request, response) => {
+        requests += 1;
+        request.resume();
+        setTimeout(() => response.writeHead(status).end("<h1>No server is available</h1>"), 150);
+      });
+      const { results: found } = await certify({ url: running.url, secret: SECRET, timeoutMs: 600 });
+      await running.close();
+      expect(requests).toBeLessThan(12);
+      expect(found.filter(({ outcome }) => outcome === "failed")).toMatchObject([
+        { id: "accepts-track", failure: { cause: expect.stringContaining(String(status)) } },
+      ]);
+      expect(found.filter(({ outcome }) => outcome === "skipped")).toHaveLength(found.length - 1);
+    },
+  );
+
+  it("is audited on when it answers 503 to authentic messages only, or to forgeries only", async () => {
+    const only = ["accepts-track", "rejects-made-up-signature", "rejects-get"];
+    const outcomes = async (wrong: number): Promise<readonly string[]> => {
+      const found = await results(
+        { reply: (_, { status }) => (status === wrong ? { status: 503 } : undefined) },
+        { only },
+      );
+      return found.map(({ outcome }) => outcome);
+    };
+    expect(await outcomes(204)).toEqual(["failed", "passed", "passed"]);
+    expect(await outcomes(401)).toEqual(["passed", "failed", "passed"]);
+  });
 
   it("is told of the handler, not of the proxy, when it answers forgeries", async () => {
     const found = await causes(

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from "node:crypto";
-import { isOfProxy } from "../probe/has-answered.ts";
+import { isOfProxy, mayBeOfProxy } from "../probe/has-answered.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 import type { Advice } from "./advice.ts";
 import type { Answer } from "../wire/exchange.ts";
@@ -44,17 +44,21 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   const { status } = answer;
   const before = diagnoseStatus(probe, status) ?? diagnoseLostSignature(answer);
   if (before !== undefined) return before;
-  for (const { delivery, refuting, cause, advice } of suspicions(probe)) {
-    if (!isAccepted(await probe.send(delivery))) continue;
-    const isRefuted = refuting !== undefined && isAccepted(await probe.send(refuting));
-    return isRefuted ? diagnoseMessage(status, SHORTER_IS_ACCEPTED) : { cause, advice };
-  }
   const forged = await probe.send({
     what: "a track message with a made-up signature",
     body: freshText("track"),
     signature: MADE_UP_SIGNATURE,
   });
-  if (status >= 500) return diagnoseError(status, forged);
+  // A proxy that tries for some seconds does so with each of the many forms.
+  const mayBeAway = mayBeOfProxy(status) && mayBeOfProxy(forged.answer?.status ?? status);
+  const until = performance.now() + (mayBeAway ? probe.timeoutMs / 2 : Number.POSITIVE_INFINITY);
+  for (const { delivery, refuting, cause, advice } of suspicions(probe)) {
+    if (performance.now() > until) break;
+    if (!isAccepted(await probe.send(delivery))) continue;
+    const isRefuted = refuting !== undefined && isAccepted(await probe.send(refuting));
+    return isRefuted ? diagnoseMessage(status, SHORTER_IS_ACCEPTED) : { cause, advice };
+  }
+  if (status >= 500) return diagnoseError(status, mayBeAway, forged);
   if (forged.answer?.status !== status) return diagnoseMessage(status);
   const login = diagnoseLogin(answer);
   if (login !== undefined) return login;
@@ -86,20 +90,23 @@ function diagnoseMessage(status: number, more = ""): Diagnosis {
 }
 
 /** An error of the receiver: in the handler if a forgery does not get there, otherwise before the signature decides. */
-function diagnoseError(status: number, forged: Exchange): Diagnosis {
+function diagnoseError(status: number, mayBeAway: boolean, forged: Exchange): Diagnosis {
   const forgedStatus = forged.answer?.status ?? status;
   if (forgedStatus >= 400 && forgedStatus < 500) return diagnoseMessage(status);
   if (isOfProxy(status)) {
     return { cause: `a proxy gets no answer from the receiver (${status})`, advice: { text: PROXY_ADVICE } };
   }
-  const mayBeAway =
-    status === 503 ? " A load balancer answers 503, too, while no receiver runs behind it." : "";
-  return {
-    cause: `it fails before it has checked the signature (${status})`,
-    advice: {
-      text: `Look for the error in the receiver's log. Often the secret is not set, something has read the body before the check, or the handler runs before it.${mayBeAway}`,
-    },
-  };
+  const log =
+    "Look for the error in the receiver's log. Often the secret is not set, something has read the body before the check, or the handler runs before it.";
+  if (mayBeAway) {
+    return {
+      cause: `every message gets ${status}: from the receiver, or from a load balancer while none runs behind it`,
+      advice: {
+        text: `See that the receiver runs, and that the load balancer reaches it and finds it healthy. If it answers ${status} itself: ${log}`,
+      },
+    };
+  }
+  return { cause: `it fails before it has checked the signature (${status})`, advice: { text: log } };
 }
 
 function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {

@@ -4,7 +4,7 @@ import { sign, warnOfSecrets } from "@countersign/core";
 import { exchange, sendBytes, type OutgoingRequest } from "../wire/exchange.ts";
 import { checkOptions } from "./check-options.ts";
 import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
-import { hasAnswered } from "./has-answered.ts";
+import { hasAnswered, mayBeOfProxy } from "./has-answered.ts";
 import type { Delivery, Exchange, Probe, ProbeOptions } from "./probe.ts";
 import { tells, telltalesOf } from "./telltales.ts";
 
@@ -31,7 +31,10 @@ export function createProbe(options: ProbeOptions): Probe {
   const { secret } = options;
   warnOfSecrets([secret]);
   const { signal } = endpoint;
-  const findings: { leak?: Exchange; unanswered: number } = { unanswered: 0 };
+  const findings: { leak?: Exchange; unanswered: number; isRunning: boolean } = {
+    unanswered: 0,
+    isRunning: false,
+  };
   const late: Exchange[] = [];
 
   async function send(delivery: Delivery): Promise<Exchange> {
@@ -46,6 +49,7 @@ export function createProbe(options: ProbeOptions): Probe {
       received: describeOutcome(outcome, [...telltales, secret]),
     };
     if (!hasAnswered(done) && request.ending === "end") findings.unanswered += 1;
+    findings.isRunning ||= outcome.answer !== undefined && !mayBeOfProxy(outcome.answer.status);
     if (tells(outcome.answer, telltales)) findings.leak ??= done;
     const isLate = delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS;
     if (isLate && late.length < MAX_LATE_KEPT) late.push(done);
@@ -73,6 +77,9 @@ export function createProbe(options: ProbeOptions): Probe {
     },
     get unanswered() {
       return findings.unanswered;
+    },
+    get isRunning() {
+      return findings.isRunning;
     },
     get leak() {
       return findings.leak;

@@ -5,6 +5,11 @@ export function isOfProxy(status: number): boolean {
   return status === 502 || status === 504;
 }
 
+/** Whether a proxy may give this status in place of a receiver that does not run. Receivers give 503, too. */
+export function mayBeOfProxy(status: number): boolean {
+  return isOfProxy(status) || status === 503;
+}
+
 /** Whether the receiver itself has answered. */
 export function hasAnswered({ answer }: Pick<Outcome, "answer">): boolean {
   return answer !== undefined && !isOfProxy(answer.status);
