@@ -2,15 +2,29 @@ import { messageOf } from "@countersign/protocol";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 
 /**
- * Closes what was told to stop, and returns the exit code. A database that hangs keeps its store from closing: what was accepted is
- * in it, and no fault of this program has to be reported.
+ * Closes what was told to stop within so many milliseconds, and returns the exit code. A database that hangs keeps its store from
+ * closing: what was accepted is in it, and no fault of this program has to be reported.
  */
-export async function closeInTime(close: () => Promise<void>, { complain }: Terminal): Promise<0 | 1> {
+export async function closeInTime(
+  close: (deadlineMs: number) => Promise<void>,
+  drainMs: number,
+  { complain }: Terminal,
+): Promise<0 | 1> {
   try {
-    await close();
+    await close(drainMs);
     return 0;
   } catch (error) {
-    complain(printable(messageOf(error)));
+    complain(printable(inWordsOfTheCommand(error, drainMs)));
     return 1;
   }
+}
+
+/** The library speaks of its method and of its deadline, which the caller of the command has not given. */
+function inWordsOfTheCommand(error: unknown, drainMs: number): string {
+  const [, part, isLate] =
+    /^close\(\): the (\w+) (did not close by the deadline)?/u.exec(messageOf(error)) ?? [];
+  if (isLate === undefined) return messageOf(error).replace(/^close\(\): the/u, "The");
+  const kept =
+    part === "store" ? " What was accepted is kept in it, and what has not ended is delivered later." : "";
+  return `The ${part} did not close within the ${drainMs / 1_000} s of --drain.${kept}`;
 }

@@ -137,7 +137,7 @@ async function attend(server: CountersignServer, parts: RunParts, { stop, quit }
   terminal.complain(stoppingText(reason, "waiting for running requests and attempts", flags.drain));
   stopKeys?.();
   await watch.countWaiting();
-  const code = await closeInTime(() => server.close({ deadlineMs: flags.drain }), terminal);
+  const code = await closeInTime((deadlineMs) => server.close({ deadlineMs }), flags.drain, terminal);
   watch.end();
   return code;
 }

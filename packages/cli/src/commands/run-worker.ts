@@ -59,7 +59,7 @@ async function closeAfter(
 ): Promise<number> {
   const reason = await stop;
   terminal.complain(stoppingText(reason, "waiting for running attempts", drain));
-  return closeInTime(() => sender.close({ deadline: drain }), terminal);
+  return closeInTime((deadline) => sender.close({ deadline }), drain, terminal);
 }
 
 /** @throws UsageError when a flag is about a port that is not given: it would do nothing */

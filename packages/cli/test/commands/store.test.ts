@@ -245,7 +245,9 @@ describe.skipIf(database === undefined)(
         expect(await command.ended).toBe(1);
         // The second of --drain, one for what is waiting, and what a loaded machine takes.
         expect(performance.now() - toldAt).toBeLessThan(9_000);
-        expect(command.stderr()).toContain("the store did not close by the deadline");
+        expect(command.stderr()).toContain(
+          "countersign: The store did not close within the 1 s of --drain. What was accepted is kept in it, and what has not ended is delivered later.\n",
+        );
         expect(command.stderr()).not.toContain("report it");
         if (name === "serve") expect(command.stdout()).toContain("an unknown number waiting (kept in");
       },
