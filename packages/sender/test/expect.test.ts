@@ -5,8 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import type { TrackMessage } from "@countersign/core";
+import { sqliteStore } from "@countersign/sender";
+import type { DeliveryStore } from "@countersign/sender/store";
 import { ExpectationError, virtualClock } from "@countersign/sender/testing";
 import { describe, expect, expectTypeOf, it, onTestFinished } from "vitest";
+import { answering } from "./support/answering.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
@@ -40,6 +43,31 @@ describe("sender.expect()", () => {
 
     expect(message.event).toBe("Order Completed");
     expectTypeOf(message).toEqualTypeOf<TrackMessage>();
+  });
+
+  it("reads the deliveries once for all that wait, not once for each: many would wait for minutes", async () => {
+    const store = sqliteStore();
+    let reads = 0;
+    const list: DeliveryStore["list"] = (filter, order) => {
+      reads += 1;
+      return store.list(filter, order);
+    };
+    const sender = await openSender({
+      url: "http://127.0.0.1:9/",
+      store: { ...store, list },
+      transport: answering({ status: 200 }),
+    });
+
+    const users = Array.from({ length: 40 }, (_, index) => ({ userId: `u${index}` }));
+    const expected = users.map((user) => sender.expect(user, LATER).message());
+    await expect.poll(() => reads).toBeGreaterThan(0);
+    const before = reads;
+    await sender.track({ userId: "u39", event: "Last" });
+    expect(await expected[39]).toMatchObject({ event: "Last" });
+    expect(reads - before).toBeLessThan(users.length);
+
+    for (const user of users) await sender.track({ ...user, event: "First" });
+    await Promise.all(expected);
   });
 
   it("waits for what deleteUser() resolves to", async () => {

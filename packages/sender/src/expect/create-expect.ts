@@ -10,6 +10,7 @@ import {
   type ReceiptLike,
   type Searched,
 } from "./expect.ts";
+import { DeliveryReads } from "./delivery-reads.ts";
 import { attemptsGoal, endGoal, messageGoal, type Goal } from "./goals.ts";
 import { waitForGoal, type ExpectParts, type ExpectSource, type Search } from "./wait-for-goal.ts";
 
@@ -29,6 +30,7 @@ export function createExpect(source: ExpectSource, known: ExpectParts): Expect {
     skipped.push(call);
     skipped.splice(0, skipped.length - KEPT_SKIPS);
   });
+  const reads = new DeliveryReads(source);
   const expect = (given: Expected = {}, options: ExpectOptions = {}): Expectation => {
     const what = isReceipts(given) ? joinReceipts(given) : given;
     if (!isExpected(what)) {
@@ -39,7 +41,7 @@ export function createExpect(source: ExpectSource, known: ExpectParts): Expect {
     checkOptionNames("sender.expect()", options, OPTION_NAMES);
     const withinMs = parseDuration(options.within ?? DEFAULT_WITHIN, "sender.expect({ within })");
     const { destination } = options;
-    return expectation({ source, ...known, what, withinMs, destination, skipped });
+    return expectation({ source, reads, ...known, what, withinMs, destination, skipped });
   };
   // What is searched for by its type has that type.
   return expect as Expect;

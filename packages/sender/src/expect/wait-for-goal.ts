@@ -1,12 +1,11 @@
 import { performance } from "node:perf_hooks";
-import { isObject, type Clock } from "@countersign/protocol";
-import type { WebhookMessage } from "@countersign/core";
+import type { Clock } from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
-import type { Delivery } from "../delivery/delivery.ts";
 import type { Sender } from "../engine/sender.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
 import type { AttemptsUnderWay } from "./attempts-under-way.ts";
 import { watchChanges } from "./changes.ts";
+import { type DeliveryReads, withMessage } from "./delivery-reads.ts";
 import { describeFailure } from "./describe-failure.ts";
 import {
   ExpectationError,
@@ -32,6 +31,7 @@ export interface ExpectParts {
 /** Which deliveries are meant, and for how long they are waited for. */
 export interface Search extends ExpectParts {
   readonly source: ExpectSource;
+  readonly reads: DeliveryReads;
   readonly what: Searched;
   readonly withinMs: number;
   readonly destination: string | undefined;
@@ -75,7 +75,7 @@ export async function waitForGoal<R>(search: Search, goal: Goal<R>, place: { sta
 }
 
 /** The deliveries that are meant, oldest first. */
-async function findMeant({ source, what, destination }: Search): Promise<readonly ExpectedDelivery[]> {
+async function findMeant({ source, reads, what, destination }: Search): Promise<readonly ExpectedDelivery[]> {
   if (isReceipt(what)) {
     const found = await Promise.all(what.deliveries.map((id) => source.delivery(id)));
     return found
@@ -84,10 +84,8 @@ async function findMeant({ source, what, destination }: Search): Promise<readonl
       .map(withMessage);
   }
   const filter = { ...(typeof what === "function" ? {} : narrowing(what)), destination, limit: CONSIDERED };
-  const listed = await source.deliveries(filter);
+  const listed = await reads.list(filter);
   return listed
-    .toReversed()
-    .map(withMessage)
     .filter(({ message }) => message !== undefined)
     .filter(({ message }) => (typeof what === "function" ? what(message) : matches(message, what)));
 }
@@ -99,20 +97,6 @@ function narrowing({ type, event, messageId }: MessagePattern): DeliveryFilter {
     ...(typeof event === "string" ? { event } : {}),
     ...(typeof messageId === "string" ? { messageId } : {}),
   };
-}
-
-function withMessage(delivery: Delivery): ExpectedDelivery {
-  return { ...delivery, message: messageOf(delivery.body) as WebhookMessage };
-}
-
-/** The sender made this text from a message, unless it was told to resend other bytes. */
-function messageOf(body: Uint8Array): unknown {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString());
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function failure<R>(
