@@ -5,12 +5,12 @@ import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
 import {
   breaksConnection,
-  failureOf,
   isUnknown,
   NoAnswerError,
   NotInTimeError,
   NotReachedError,
   sqlStateOf,
+  throwOfRead,
 } from "./postgres-error.ts";
 import { endingOf, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
 import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
@@ -212,15 +212,6 @@ export class Connections {
       throw endingOf(client) ?? new NoAnswerError(messageOf(error), { cause: error });
     }
   }
-}
-
-/** Nothing was to be stored, so what became of it is not in question. */
-function throwOfRead(error: unknown): never {
-  if (!isUnknown(error)) throw error;
-  const advice =
-    error instanceof NoAnswerError ? "Ask for less, such as a shorter time, or ask again." : "Ask again.";
-  const { code, message } = failureOf(error);
-  throw new StoreError(code, `${message} ${advice}`, error);
 }
 
 const NO_CONNECTION =

@@ -206,6 +206,15 @@ export function failureOf(error: unknown): StoreError {
   return new StoreError("ERR_STORE_FAILED", `The database ${what}: ${messageOf(error)}.`, error);
 }
 
+/** Throws an error of what only reads: nothing was to be stored, so what became of it is not in question. */
+export function throwOfRead(error: unknown): never {
+  if (!isUnknown(error)) throw error;
+  const advice =
+    error instanceof NoAnswerError ? "Ask for less, such as a shorter time, or ask again." : "Ask again.";
+  const { code, message } = failureOf(error);
+  throw new StoreError(code, `${message} ${advice}`, error);
+}
+
 /** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */
 export function storeErrorOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error;

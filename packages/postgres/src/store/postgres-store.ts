@@ -14,7 +14,7 @@ import {
   type StoreContext,
 } from "@countersign/sender/store";
 import { Connections } from "../database/connections.ts";
-import { failureOf, isConflict, mayPass, storeErrorOf } from "../database/postgres-error.ts";
+import { failureOf, isConflict, mayPass, storeErrorOf, throwOfRead } from "../database/postgres-error.ts";
 import type { PostgresPool } from "../database/postgres-pool.ts";
 import { UnderWay } from "../database/under-way.ts";
 import { migrate } from "../schema/migrate.ts";
@@ -176,7 +176,7 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
 
   /** Opening ends when the settings are watched. From then on, the heartbeats tell that the database is away. */
   const settings: SharedSettings = {
-    get: () => attempt(() => whileOpening(() => table.get())),
+    get: () => attempt(() => whileOpening(() => table.get()).catch(throwOfRead)),
     put: (version, text) => attempt(() => whileOpening(() => table.put(version, text))),
     watch(listener) {
       openUntil = Number.NEGATIVE_INFINITY;
