@@ -14,23 +14,28 @@ it.skipIf(server === undefined)(
   async () => {
     const table = newSchema();
     await ask(url, `CREATE TABLE ${table} AS SELECT id, 0 AS n FROM generate_series(1, 2) AS id`);
-    const waiting = async (what: string): Promise<boolean> => {
-      const asked = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '${what} %${table}%'`;
+    const waiting = async (what: string, event: string): Promise<boolean> => {
+      const asked = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND wait_event = '${event}' AND query LIKE '${what}%${table}%'`;
       return (await ask(url, asked)).length === 1;
     };
-    const other = await connectTo(url);
-    onTestFinished(() => other.end());
+    const [gate, other] = [await connectTo(url), await connectTo(url)];
+    for (const client of [gate, other]) onTestFinished(() => client.end());
     const pool = new pg.Pool({ connectionString: url });
     onTestFinished(() => pool.end());
     const connections = new Connections({ pool });
 
     // The server does not end what the other does.
     await other.query(`SET deadlock_timeout = '1h'; BEGIN; UPDATE ${table} SET n = n + 1 WHERE id = 2`);
+    // It looks for a deadlock once for each wait: the other waits already when this one begins to wait for it.
+    await gate.query("SELECT pg_advisory_lock(1)");
     const text = `WITH one AS (UPDATE ${table} SET n = n + 1 WHERE id = 1 RETURNING n)
-      UPDATE ${table} SET n = n + 1 WHERE id = 2 AND EXISTS (SELECT FROM one) RETURNING n`;
+      UPDATE ${table} SET n = n + 1 WHERE id = 2 AND EXISTS (SELECT FROM one WHERE pg_advisory_xact_lock(1)::text = '') RETURNING n`;
     const answer = connections.query("work", { text });
-    await until("it has changed the first row, and waits for the second", () => waiting("WITH"));
-    await other.query(`UPDATE ${table} SET n = n + 1 WHERE id = 1`);
+    await until("it has changed the first row, and waits at the gate", () => waiting("WITH", "advisory"));
+    const changed = other.query(`UPDATE ${table} SET n = n + 1 WHERE id = 1`);
+    await until("the other waits for the first row", () => waiting("UPDATE", "transactionid"));
+    await gate.query("SELECT pg_advisory_unlock(1)");
+    await changed;
     await other.query("COMMIT");
     expect(await answer).toEqual([{ n: 2 }]);
     expect(await ask(url, `SELECT n FROM ${table}`)).toEqual([{ n: 2 }, { n: 2 }]);
