@@ -20,15 +20,18 @@ describe.skipIf(server === undefined)(
     });
 
     testDedupeStore("postgresDedupe", (): OpenStore => {
-      const table = newSchema();
+      // A busy machine takes longer to answer than a webhook may wait.
+      const options = { table: newSchema(), timeout: "20s" } as const;
       const [one, other] = pools;
       /** Lets the time of some rows pass: the database is told that it is over. */
       const expire = async (which: string): Promise<void> => {
-        await one.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second' WHERE ${which}`);
+        await one.query(
+          `UPDATE ${options.table} SET until = clock_timestamp() - interval '1 second' WHERE ${which}`,
+        );
       };
       return {
-        store: postgresDedupe(one, { table }),
-        elsewhere: postgresDedupe(other, { table }),
+        store: postgresDedupe(one, options),
+        elsewhere: postgresDedupe(other, options),
         passLease: () => expire("holder <> 'done'"),
         passTtl: () => expire("true"),
       };
@@ -49,7 +52,7 @@ describe.skipIf(server === undefined)(
           });
         },
       };
-      const store = postgresDedupe(counting, { table: newSchema() });
+      const store = postgresDedupe(counting, { table: newSchema(), timeout: "20s" });
       await store.claim("first: creates the table");
       queries = 0;
       await store.claim("a");
@@ -62,7 +65,7 @@ describe.skipIf(server === undefined)(
     it("keeps keys in an order that no upgrade of the system changes, after which an index would not find them", async () => {
       const [pool] = pools;
       const table = newSchema();
-      await postgresDedupe(pool, { table }).claim("a");
+      await postgresDedupe(pool, { table, timeout: "20s" }).claim("a");
       const { rows } = await pool.query(
         "SELECT c.collname AS name FROM pg_attribute AS a JOIN pg_collation AS c ON c.oid = a.attcollation WHERE a.attrelid = $1::regclass AND a.attname = 'key'",
         [table],
@@ -74,7 +77,7 @@ describe.skipIf(server === undefined)(
       const options = "-c default_transaction_isolation=serializable";
       const pool = new pg.Pool({ connectionString: server?.url, max: 10, options });
       onTestFinished(() => pool.end());
-      const store = postgresDedupe(pool, { table: newSchema() });
+      const store = postgresDedupe(pool, { table: newSchema(), timeout: "20s" });
       await store.claim("first: creates the table");
       for (let key = 0; key < 50; key += 1) {
         const claims = await Promise.all(Array.from({ length: 10 }, async () => store.claim(`key ${key}`)));

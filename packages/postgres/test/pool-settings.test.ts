@@ -93,7 +93,7 @@ describe.skipIf(server === undefined)(
 
     it("answer a claim of a receiver as ever, too: each delivery was taken for one that is being handled", async () => {
       replaceParsers();
-      const store = postgresDedupe(poolWith({}), { table: newSchema() });
+      const store = postgresDedupe(poolWith({}), { table: newSchema(), timeout: "20s" });
       expect(await store.claim("a")).toBe("new");
       await store.commit("a");
       expect(await store.claim("a")).toBe("done");
@@ -165,7 +165,9 @@ describe.skipIf(server === undefined)(
             },
           };
         };
-        expect(await postgresDedupe({ connect }, { table: newSchema() }).claim("a")).toBe("new");
+        expect(await postgresDedupe({ connect }, { table: newSchema(), timeout: "20s" }).claim("a")).toBe(
+          "new",
+        );
       },
     );
   },
