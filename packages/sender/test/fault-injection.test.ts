@@ -90,7 +90,8 @@ describe("an injected fault", () => {
     const { receiver, sender } = await setUp();
     sender.inject("slow_body");
 
-    const delivery = await sender.expect(await sender.track({ ...USER, event: "Größe ☃" })).delivered();
+    const receipt = await sender.track({ ...USER, event: "Größe ☃" });
+    const delivery = await sender.expect(receipt, { within: "20s" }).delivered();
 
     expect(delivery.attempts).toMatchObject([{ outcome: "success", fault: "slow_body" }]);
     expect(receiver.requests.every(signatureIsRight)).toBe(true);
@@ -258,7 +259,7 @@ describe("a target", () => {
     `;
     const args = ["--input-type=module", "--eval", script];
 
-    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 10_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 25_000 });
 
     expect(stdout).toBe("\n");
   });

@@ -163,11 +163,11 @@ describe("a fault of the order", () => {
 
 describe("a fault on the wire", () => {
   it("slow_body arrives whole, in pieces", async () => {
-    const pieces: number[] = [];
+    let pieces = 0;
     const endpoint = await rawEndpoint((socket) => {
       let seen = "";
       socket.on("data", (chunk: Buffer) => {
-        pieces.push(chunk.length);
+        pieces += 1;
         seen += chunk.toString("latin1");
         if (seen.endsWith(Buffer.from(TEXT).toString("latin1"))) {
           socket.write("HTTP/1.1 204 No Content\r\n\r\n");
@@ -175,12 +175,15 @@ describe("a fault on the wire", () => {
       });
     });
 
-    const result = await post(endpoint.url, "slow_body", 2_000);
-
-    expect(result).toMatchObject({ outcome: "success", status: 204 });
-    // Half of the time allowed is spent on twenty pieces.
-    expect(pieces.length).toBeGreaterThan(5);
-    expect(result.durationMs).toBeGreaterThan(800);
+    // A process that other work holds up writes together what is due by then, so that there are few pieces for once.
+    await vi.waitFor(async () => {
+      pieces = 0;
+      const result = await post(endpoint.url, "slow_body");
+      expect(result).toMatchObject({ outcome: "success", status: 204 });
+      // A second is spent on twenty pieces.
+      expect(pieces).toBeGreaterThan(5);
+      expect(result.durationMs).toBeGreaterThan(800);
+    });
   });
 
   it("slow_body arrives in time from a process that is held up at each piece", async () => {
@@ -190,12 +193,12 @@ describe("a fault on the wire", () => {
       socket.on("data", (chunk: Buffer) => {
         seen = Buffer.concat([seen, chunk]);
         if (seen.toString().endsWith(TEXT)) socket.write("HTTP/1.1 204 No Content\r\n\r\n");
-        // As other work of the machine does: the timers of this process wait, too.
-        Atomics.wait(held, 0, 0, 150);
+        // As other work of the machine does: the timers of this process wait, too. For twenty pieces, that is longer than the attempt may take.
+        Atomics.wait(held, 0, 0, 300);
       });
     });
 
-    expect(await post(endpoint.url, "slow_body", 2_000)).toMatchObject({ outcome: "success", status: 204 });
+    expect(await post(endpoint.url, "slow_body")).toMatchObject({ outcome: "success", status: 204 });
   });
 
   it("slow_body arrives whole at a receiver that waits for all of it, and the connection is closed after", async () => {
@@ -292,9 +295,9 @@ describe("a fault on the wire", () => {
       const endpoint = await httpEndpoint(undefined, certificate);
 
       expect(await post(endpoint.url, fault, 5_000, authority.pem)).toMatchObject({ outcome: "network" });
-      expect(endpoint.begun).toHaveLength(1);
-      expect(endpoint.requests).toEqual([]);
+      await vi.waitFor(() => expect(endpoint.begun).toHaveLength(1));
       await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+      expect(endpoint.requests).toEqual([]);
     },
   );
 

@@ -131,6 +131,7 @@ describe("four hours of retries", () => {
     const {
       deliveries: [id = ""],
     } = await stopped.track({ userId: "u1", event: "Signed Up" });
+    await expect.poll(() => receiver.received.length).toBe(1);
     await expect.poll(async () => (await stopped.delivery(id))?.attempts.length).toBe(tried);
     await stopped.close({ deadline: 0 });
 

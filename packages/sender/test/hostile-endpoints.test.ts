@@ -48,11 +48,11 @@ describe("an endpoint whose body never ends", () => {
   it("has answered with its headers; what arrived in time is kept", async () => {
     const endpoint = await answering("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", () => {});
 
-    const result = await post(endpoint.url, 2_000);
+    const result = await post(endpoint.url);
 
     expect(result).toMatchObject({ outcome: "success", status: 200 });
     expect(Buffer.from(result.responseBody).toString()).toBe("half");
-    expect(result.durationMs).toBeLessThan(1_950);
+    expect(result.durationMs).toBeLessThan(4_900);
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
@@ -79,10 +79,11 @@ describe("an endpoint whose body never ends", () => {
       pour(socket, `ffff\r\n${"x".repeat(0xffff)}\r\n`);
     });
     const over = transport();
-    await post(endpoint.url, 5_000, over);
+    // A hundred at once take longer on a busy machine.
+    await post(endpoint.url, 20_000, over);
     const before = process.memoryUsage().rss;
 
-    const results = await Promise.all(Array.from({ length: 100 }, () => post(endpoint.url, 5_000, over)));
+    const results = await Promise.all(Array.from({ length: 100 }, () => post(endpoint.url, 20_000, over)));
 
     expect(results.every((result) => result.outcome === "server_error")).toBe(true);
     expect(results.every((result) => result.responseBody.length === 16 * KIB)).toBe(true);

@@ -12,7 +12,7 @@ const body = new TextEncoder().encode("{}");
 function post(url: string, options: TransportOptions = {}): Promise<AttemptResult> {
   const transport = createTransport(options);
   onTestFinished(() => transport.close());
-  return transport.send({ url, headers: {}, body }, { timeoutMs: 2_000 });
+  return transport.send({ url, headers: {}, body }, { timeoutMs: 5_000 });
 }
 
 const at = (...addresses: string[]): (() => Promise<LookupAddress[]>) => {
@@ -271,9 +271,9 @@ describe("a connection", () => {
     onTestFinished(() => transport.close());
     const request = { url: `http://rebind.example:${endpoint.port}/`, headers: {}, body };
 
-    expect(await transport.send(request, { timeoutMs: 2_000 })).toMatchObject({ outcome: "success" });
+    expect(await transport.send(request, { timeoutMs: 5_000 })).toMatchObject({ outcome: "success" });
     address = "169.254.169.254";
-    expect(await transport.send(request, { timeoutMs: 2_000 })).toMatchObject({
+    expect(await transport.send(request, { timeoutMs: 5_000 })).toMatchObject({
       code: "ERR_ADDRESS_BLOCKED",
     });
     expect(endpoint.requests).toHaveLength(1);
@@ -287,7 +287,7 @@ describe("a connection", () => {
     for (const fault of ["slow_body", "truncated", "reset"] as const) {
       const result = await transport.send(
         { url: endpoint.url, headers: {}, body, fault },
-        { timeoutMs: 2_000 },
+        { timeoutMs: 5_000 },
       );
       expect(result).toMatchObject({ outcome: "rejected", code: "ERR_ADDRESS_BLOCKED" });
     }

@@ -52,6 +52,8 @@ export async function httpEndpoint(
   };
   const server =
     certificate === undefined ? createHttpServer(listener) : createHttpsServer(certificate, listener);
+  // An idle connection is there for as long as the sender keeps it, also on a machine that has other work.
+  server.keepAliveTimeout = 60_000;
   const listening = await listen(server);
   return {
     ...listening,
