@@ -306,7 +306,7 @@ describe("stats", () => {
     const clock = virtualClock();
     const sender = await openSender({
       clock,
-      attemptTimeout: "1s",
+      attemptTimeout: "3s",
       sources: [
         { name: "shop", destinations: [{ endpoints: [{ url: receiver.url }] }] },
         {
@@ -367,7 +367,7 @@ describe("stats", () => {
       tls: 0,
     });
     const times = answering?.responseTimes;
-    expect(times?.bounds).toEqual([5, 10, 25, 50, 100, 250, 500, 1_000]);
+    expect(times?.bounds).toEqual([5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 3_000]);
     expect(times).toMatchObject({ count: 4, overBudget: 1 });
     expect(times?.counts.reduce((sum, count) => sum + count, 0)).toBe(4);
     expect(silent?.responseTimes).toMatchObject({ count: 0, overBudget: 0 });
@@ -437,7 +437,8 @@ describe("stats", () => {
       [5_000, 1],
     ]);
     expect(responseTimes.nearMisses).toBe(3);
-    expect(minutes.at(-1)?.nearMisses).toBe(3);
+    // The minute may end meanwhile.
+    expect(minutes.reduce((sum, minute) => sum + minute.nearMisses, 0)).toBe(3);
   });
 
   it("counts a response by the time that its attempt shows, in the same bar as a list of those attempts", async () => {
