@@ -60,7 +60,8 @@ describe("the table", () => {
   });
 });
 
-describe.concurrent("a receiver that", () => {
+// Some of them run at the same time, and each takes as long as all of those.
+describe.concurrent("a receiver that", { timeout: 90_000 }, () => {
   for (const [id, { what, mutation, also = [], timeoutMs = 8_000 }] of Object.entries(mutants)) {
     it(`${what} fails only ${[id, ...also].join(", ")}, and what needs it is skipped`, async () => {
       const report = await certifyAndClose(await handWrittenReceiver(mutation), timeoutMs);

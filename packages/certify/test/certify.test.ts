@@ -319,7 +319,7 @@ describe("a receiver that stops answering", () => {
         return { status: 0 };
       },
     });
-    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 2_000 });
+    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 6_000 });
     const stopped = report.results.findIndex(({ id }) => id === "rejects-malformed-signature");
     expect(report.results.slice(0, stopped).every(({ outcome }) => outcome === "passed")).toBe(true);
     expect(report.results[stopped]).toMatchObject({
@@ -342,7 +342,7 @@ describe("a receiver that stops answering", () => {
         return isGone ? { status: 502 } : undefined;
       },
     });
-    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 1_000 });
+    const report = await certify({ url: receiver.url, secret: SECRET, timeoutMs: 6_000 });
     await receiver.close();
     const failed = report.results.filter(({ outcome }) => outcome === "failed");
     expect(failed.map(({ id }) => id)).toEqual(["rejects-malformed-signature"]);
@@ -355,10 +355,10 @@ describe("a receiver that stops answering", () => {
     const started: { close(): Promise<void> }[] = [];
     const restarted = vi.fn<(url: string) => Promise<void>>();
     const receiver = await handWrittenReceiver({
+      port: await freePort(),
       async reply({ signature }) {
         if (signature !== "null" || restarted.mock.calls.length > 0) return undefined;
         restarted.mockImplementation(async (url) => {
-          const { createServer } = await import("node:http");
           const server = createServer((_, response) => response.writeHead(204).end());
           server.listen(Number(new URL(url).port), "127.0.0.1");
           started.push({ close: async () => void server.close() });
@@ -368,7 +368,7 @@ describe("a receiver that stops answering", () => {
       },
     });
     const only = ["rejects-malformed-signature", "survives-garbage"];
-    const report = await certify({ url: receiver.url, secret: SECRET, only, timeoutMs: 4_000 });
+    const report = await certify({ url: receiver.url, secret: SECRET, only, timeoutMs: 6_000 });
     for (const server of started) await server.close();
     expect(restarted).toHaveBeenCalledOnce();
     expect(report.results.map(({ outcome }) => outcome)).toEqual(["failed", "passed"]);

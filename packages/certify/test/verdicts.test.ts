@@ -4,9 +4,10 @@ import { describe, expect, it } from "vitest";
 import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
 import { listen, SECRET } from "./support/listen.ts";
 
-async function audit(id: string, mutation: Mutation): Promise<AuditResult | undefined> {
+/** @param timeoutMs How long an answer is waited for, if the receiver leaves one out. */
+async function audit(id: string, mutation: Mutation, timeoutMs?: number): Promise<AuditResult | undefined> {
   const receiver = await handWrittenReceiver(mutation);
-  const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 2_000 });
+  const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs });
   await receiver.close();
   return report.results[0];
 }
@@ -28,7 +29,7 @@ describe("a refusal", () => {
     [500, 'To the sender a 5xx means "try again"'],
     [0, "Answer the requests that you reject, too"],
   ])("is not %i, and the fix is its own", async (status, fix) => {
-    expect(await audit("rejects-missing-signature", answering(status))).toMatchObject({
+    expect(await audit("rejects-missing-signature", answering(status), 2_000)).toMatchObject({
       outcome: "failed",
       failure: { fix: expect.stringContaining(fix) },
     });
@@ -153,7 +154,7 @@ describe("a body that is too large", () => {
         });
       });
       const receiver = await listen(server);
-      const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 1_000 });
+      const report = await certify({ url: receiver.url, secret: SECRET, only: [id], timeoutMs: 4_000 });
       await receiver.close();
       expect(report.results[0]).toMatchObject({
         outcome: "failed",
@@ -194,7 +195,7 @@ describe("a connection that is kept", () => {
         return isSecond ? new Promise(() => undefined) : undefined;
       },
     };
-    expect(await audit("keeps-connections-in-step", hangs)).toMatchObject({
+    expect(await audit("keeps-connections-in-step", hangs, 2_000)).toMatchObject({
       outcome: "failed",
       failure: { cause: "no answer: none within 2 s" },
     });

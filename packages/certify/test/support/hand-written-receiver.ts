@@ -30,6 +30,8 @@ export interface Mutation {
   /** What comes around reading and answering a request. */
   around?(request: IncomingMessage, handle: () => Promise<void>): Promise<void>;
   setUp?(server: Server): void;
+  /** Where it listens, in place of any port that is free. */
+  readonly port?: number;
 }
 
 /** A right receiver, written by hand on node:http, with one thing wrong with it. */
@@ -39,7 +41,7 @@ export function handWrittenReceiver(mutation: Mutation = {}): Promise<RunningRec
     (mutation.around?.(request, handle) ?? handle()).catch(() => response.destroy());
   });
   mutation.setUp?.(server);
-  return listen(server);
+  return listen(server, mutation.port);
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse, mutation: Mutation): Promise<void> {

@@ -9,14 +9,18 @@ export interface RunningReceiver {
   close(): Promise<void>;
 }
 
-/** Starts a server on a free port of this machine. */
-export async function listen(server: NetServer | Server): Promise<RunningReceiver> {
+/**
+ * Starts a server on this machine.
+ *
+ * @param given Its port. Without one, it gets one that is free: another process may get it as soon as the server has closed.
+ */
+export async function listen(server: NetServer | Server, given = 0): Promise<RunningReceiver> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(given, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
