@@ -84,7 +84,8 @@ export class DeliveryList {
     this.#early ??= [];
     if (isOther || this.state.value.kind === "failed") {
       this.state.value = { kind: "loading" };
-      this.#counts.total = undefined;
+      // At once: it is that of the filter before.
+      this.#counts.total = this.total.value = undefined;
     }
     try {
       const { rows, next } = await readFirst(

@@ -1,6 +1,6 @@
 import { signal } from "../signals/signals.ts";
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { Pairs } from "../parts/pairs.tsx";
 
 /** Shows the list of keys. */
@@ -24,9 +24,9 @@ export const singleKeys = signal(stored());
 type Handler = () => void;
 const handlers = new Map<string, Handler>();
 
-/** Gives a single key a meaning while a screen is shown. */
+/** Gives a single key a meaning while a screen is shown: from the moment that it is, not from the frame after. */
 export function useKey(key: string, handler: Handler): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     handlers.set(key, handler);
     return () => {
       if (handlers.get(key) === handler) handlers.delete(key);

@@ -111,6 +111,19 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await page.getByRole("row").filter({ hasText: "forgery rejected" }).waitFor();
   });
 
+  it("has its keys from the moment that it is shown", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered");
+    const page = await openPage(server.url);
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      if (!document.querySelector(".detail h2")) return;
+      observer.disconnect();
+      document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "e", bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await page.getByRole("row").filter({ hasText: "Ordered" }).click();
+    await expect.poll(() => page.locator("textarea:focus").count()).toBe(1);
+  });
+
   it("keeps an edit that is open while the server cannot read the delivery", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import type { Browser, Page, Request } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
 import { missing, startBrowser } from "../../../../tests/support/browser.ts";
 
 export { browserPath, FLAGS, missing, why } from "../../../../tests/support/browser.ts";
@@ -46,7 +46,55 @@ export function useBrowser(): void {
   });
 }
 
-/** Opens a page of its own context. What goes wrong in it fails the test. */
+/** Requests of a page that have not ended, its stream apart, and how many there were. */
+interface Asked {
+  readonly open: Set<Request>;
+  count: number;
+}
+
+const asked = new WeakMap<Page, Asked>();
+
+function follow(page: Page): void {
+  const requests: Asked = { open: new Set(), count: 0 };
+  asked.set(page, requests);
+  page.on("request", (request) => {
+    if (request.url().includes("/api/events")) return;
+    requests.count += 1;
+    requests.open.add(request);
+  });
+  const end = (request: Request): unknown => requests.open.delete(request);
+  page.on("requestfinished", end);
+  page.on("requestfailed", end);
+}
+
+/** Some turns of a page, in which it asks for what an answer leads to. */
+const TURNS = `(async () => {
+  for (let turn = 0; turn < 10; turn += 1)
+    await new Promise((resolve) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = resolve;
+      port2.postMessage(0);
+    });
+})()`;
+
+/**
+ * Waits until a page has its stream, or wants a token for it, and has read all that it wants. When the stream opens late, the page
+ * reads again what it shows; what came before the list was counted is in its number already.
+ *
+ * @param held What the test holds up.
+ */
+export async function settled(page: Page, held?: RegExp): Promise<void> {
+  await page.getByText("Live", { exact: true }).or(page.getByLabel("Token")).first().waitFor();
+  await vi.waitFor(async () => {
+    const { count = 0 } = asked.get(page) ?? {};
+    await page.evaluate(TURNS);
+    const { open = [], count: now = 0 } = asked.get(page) ?? {};
+    const left = [...open].map((request) => request.url()).filter((url) => held?.test(url) !== true);
+    expect([now, left]).toEqual([count, []]);
+  });
+}
+
+/** Opens a page of its own context, and waits until it has settled. What goes wrong in it fails the test. */
 export async function openPage(
   url: string,
   {
@@ -73,12 +121,14 @@ export async function openPage(
   if (clock) await context.clock.install();
   const page = await context.newPage();
   // As `PATIENT` of vitest.shared.ts: a wait ends with what it waits for.
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(25_000);
+  follow(page);
   page.on("console", (message) => {
     if (message.type() === "error" && !expected?.test(message.text())) errors.push(message.text());
   });
   page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(url);
+  if (url !== "about:blank") await settled(page);
   return page;
 }
 

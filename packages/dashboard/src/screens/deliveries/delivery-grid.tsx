@@ -1,6 +1,6 @@
 import { signal, watch } from "../../signals/signals.ts";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { list } from "../../data/app-state.ts";
 import { heightOf, showRow, useRange } from "../../parts/virtual.ts";
 import { change, route } from "../../route/route.ts";
@@ -147,7 +147,7 @@ export function togglePause(): void {
 
 /** While someone looks into the list, nothing in it moves. */
 function useHold(scroller: { readonly current: HTMLElement | null }): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
     let pointer = false;

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { destinations, list, serverNow } from "../../data/app-state.ts";
 import { activeNames, type Filter } from "../../data/filter.ts";
 import { change, hrefOf, route } from "../../route/route.ts";
@@ -76,8 +76,8 @@ function Search(): JSX.Element {
   const wanted = route.value.parameters.get("q") ?? "";
   const [text, setText] = useState(wanted);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The space after a word is typed before the next word is.
-  useEffect(() => setText((now) => (now.trim() === wanted ? now : wanted)), [wanted]);
+  // The space after a word is typed before the next word is. At once: what is typed meanwhile would be taken away.
+  useLayoutEffect(() => setText((now) => (now.trim() === wanted ? now : wanted)), [wanted]);
   useKey("/", () => input.current?.select());
   const apply = (value: string): void => {
     setText(value);
