@@ -12,7 +12,7 @@ interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly output: string;
-  /** Milliseconds from the given moment to the end. */
+  /** Milliseconds from the start, or from the given moment, to the end. */
   readonly took: number;
 }
 
@@ -36,17 +36,19 @@ function start(
 ): Child {
   const script = fileURLToPath(new URL("support/child-exits.mjs", import.meta.url));
   const [program, ...args] = [...runner, process.execPath, script, way, endpoint, String(exitTimeout), other];
+  const startedAt = Date.now();
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  // Some of its output may come after its exit.
+  const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
   return {
     process: child,
     output: () => output,
-    async ended(since = Date.now()) {
-      const [code, signal] = await exited;
+    async ended(since = startedAt) {
+      const [code, signal] = await closed;
       return { code, signal, output, took: Date.now() - since };
     },
   };
@@ -83,7 +85,7 @@ describe("a process that ends by itself", () => {
       if (failures === 0) service.answer = undefined;
       response.writeHead(503, { "retry-after": "0" }).end();
     };
-    const { code } = await start("return", service.url, 15_000).ended();
+    const { code } = await start("return", service.url, AN_HOUR).ended();
     expect(code).toBe(0);
     expect(service.messages).toHaveLength(3);
   });
@@ -213,7 +215,7 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
 
   it("what a hook gives to another client as it is dropped is sent, too", async () => {
     const service = await startService();
-    const child = start("signal-backup", service.url, 500, await closedEndpoint());
+    const child = start("signal-backup", service.url, AN_HOUR, await closedEndpoint());
     await vi.waitFor(() => expect(child.output()).toBe("ready"));
     child.process.kill("SIGTERM");
     expect((await child.ended()).signal).toBe("SIGTERM");
@@ -283,8 +285,8 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
       const child = start("signal", `http://127.0.0.1:${port}`, signals === 1 ? 500 : AN_HOUR);
       await vi.waitFor(() => expect(child.output()).toBe("ready"));
       const connected = once(hung, "connection");
-      child.process.kill("SIGTERM");
       const since = Date.now();
+      child.process.kill("SIGTERM");
       await connected;
       if (signals === 2) child.process.kill("SIGTERM");
       const { signal, took } = await child.ended(since);

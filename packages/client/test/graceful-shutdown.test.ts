@@ -27,7 +27,7 @@ it.skipIf(isWindows)(`a graceful shutdown delivers the events of 1,000 requests$
   agent.destroy();
   // Some of them are still queued.
   child.kill("SIGTERM");
-  const [code] = (await once(child, "exit")) as [number];
+  const [code] = (await once(child, "close")) as [number];
 
   expect(code).toBe(0);
   expect(JSON.parse(output.split("\n")[1] ?? "")).toEqual({

@@ -20,7 +20,7 @@ describe("10,000 events, which the default bounds hold, recorded while the servi
     ["429 with Retry-After: 60", { status: 429, headers: { "retry-after": "60" } }],
   ])(
     "%s: every one arrives once it is back, and it is asked rarely meanwhile",
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async (_, reply) => {
       const clock = virtualClock();
       const service = memoryTransport();

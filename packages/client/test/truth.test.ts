@@ -228,7 +228,7 @@ function lieOf(
 
 it(
   "receipts, counts and hooks say what the service has, under random faults",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const seen = new Set<string>();
     const property = fc.asyncProperty(world, async (world) => {
