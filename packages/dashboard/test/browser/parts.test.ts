@@ -1,7 +1,15 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
-import { missing, useBrowser, why } from "../support/browser.ts";
-import { DEVICES, expectFocus, expectOnly, openFor, type Device, type Hand } from "../support/hands.ts";
+import { missing, settled, useBrowser, why } from "../support/browser.ts";
+import {
+  DEVICES,
+  expectFocus,
+  expectNoFault,
+  expectOnly,
+  openFor,
+  type Device,
+  type Hand,
+} from "../support/hands.ts";
 import { startSetting, type Setting } from "../support/setting.ts";
 
 const button = (page: Page, name: RegExp | string): Locator => page.getByRole("button", { name }).first();
@@ -175,6 +183,7 @@ const PARTS: readonly Part[] = [
       await page.getByText("1 more").waitFor();
       await track("Forged");
       await page.getByText("rejected: 401, as it should be").waitFor();
+      await expectNoFault(page);
       receiver.mode = "gullible";
       await press(button(page, "No signature"));
       await page.getByText("1 more").waitFor();
@@ -182,11 +191,13 @@ const PARTS: readonly Part[] = [
       const alarm = page.getByRole("alert").filter({ hasText: "Accepted a forgery" });
       await alarm.waitFor();
       await expectFocus(button(page, "No signature"));
+      await expectNoFault(page);
       receiver.mode = "verifies";
       await press(button(page, "No signature"));
       await page.getByText("1 more").waitFor();
       await track("Forged a third time");
       await alarm.waitFor({ state: "detached" });
+      await expectNoFault(page);
       await hand.choose(page.getByLabel("How often"), "until cancelled");
       await press(button(page, "503"));
       const lasting = page.getByRole("region", { name: "Active faults" }).getByText("until cancelled");
@@ -197,6 +208,8 @@ const PARTS: readonly Part[] = [
       await vi.waitFor(async () => expect(await page.getByText(/^503/).count()).toBeGreaterThan(0));
       await press(button(page, /^Cancel/), page.getByRole("region", { name: "Active faults" }));
       await lasting.waitFor({ state: "detached" });
+      // While the time is advanced, another button does nothing.
+      await settled(page);
       await press(button(page, "+ 4 h"));
       await page.getByText("Nothing waits for a retry.").waitFor();
       expect(receiver.accepted.some((body) => body.includes('"Ordered"'))).toBe(true);

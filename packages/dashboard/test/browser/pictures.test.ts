@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
-import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { missing, openPage, settled, useBrowser, why } from "../support/browser.ts";
 import { startSetting } from "../support/setting.ts";
 
 // The pictures of the README. `pnpm pictures` takes them anew. Beside each is the text that it shows: when the page says something
@@ -18,13 +18,13 @@ async function textOf(page: Page): Promise<string> {
 }
 
 async function expectPicture(page: Page, name: string): Promise<void> {
-  const text = await textOf(page);
+  await settled(page);
   if (TAKES) {
     mkdirSync(FOLDER, { recursive: true });
     await page.screenshot({ path: `${FOLDER}${name}.png` });
-    writeFileSync(`${FOLDER}${name}.txt`, text);
+    writeFileSync(`${FOLDER}${name}.txt`, await textOf(page));
   }
-  expect(text).toBe(readFileSync(`${FOLDER}${name}.txt`, "utf8"));
+  await expect.poll(() => textOf(page)).toBe(readFileSync(`${FOLDER}${name}.txt`, "utf8"));
   expect(readFileSync(`${FOLDER}${name}.png`).subarray(1, 4).toString()).toBe("PNG");
 }
 

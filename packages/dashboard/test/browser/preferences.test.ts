@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
-import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { missing, openPage, settled, useBrowser, why } from "../support/browser.ts";
 import { startSetting, type Setting } from "../support/setting.ts";
 
 useBrowser();
@@ -31,6 +31,7 @@ async function openFirst({ server, track }: Setting): Promise<Page> {
   const page = await openPage(server.url, { init: NOTE_KEYS });
   await page.getByRole("row").filter({ hasText: "delivered" }).nth(2).click();
   await page.getByRole("region", { name: "Body" }).first().waitFor();
+  await settled(page);
   return page;
 }
 
@@ -98,14 +99,16 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
       new MutationObserver(note).observe(region, { childList: true, characterData: true, subtree: true });
     })()`);
     await page.clock.pauseAt(Date.now() + 60_000);
-    for (let sent = 0; sent < 30; sent += 1) {
+    const waitUntil = (selector: string, text: RegExp): Promise<void> =>
+      vi.waitFor(async () => {
+        await page.clock.runFor(500);
+        expect(await page.locator(selector).innerText()).toMatch(text);
+      });
+    for (let sent = 1; sent <= 30; sent += 1) {
       await track("Later");
-      await page.clock.runFor(500);
+      await waitUntil(".count", new RegExp(`^${sent + 1}\\b`));
     }
-    await vi.waitFor(async () => {
-      await page.clock.runFor(500);
-      expect(await page.locator("[role=status].visually-hidden").innerText()).toMatch(/^31 deliveries/);
-    });
+    await waitUntil("[role=status].visually-hidden", /^31 deliveries/);
     const told = await page.evaluate<[number, string][]>("told");
     expect(told.length).toBeGreaterThan(2);
     const gaps = told.slice(1).map(([at], index) => at - (told[index]?.[0] ?? 0));
@@ -175,7 +178,7 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
     await page.getByRole("row").filter({ hasText: "Ordered" }).click();
     await page.getByRole("button", { name: "Copy as curl" }).click();
     const told = page.locator(".notice").filter({ hasText: "The browser forbids copying here." });
-    await told.waitFor();
+    // It is shown for five seconds.
     expect((await told.boundingBox())?.width).toBeGreaterThan(100);
     await page.clock.fastForward(6_000);
     await told.waitFor({ state: "detached" });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { expectNoFault } from "../support/hands.ts";
 import { layLink } from "../support/link.ts";
 import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
 
@@ -94,6 +95,7 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
     const shown = page.getByRole("region", { name: "Results of the last faults" });
     await shown.getByText("rejected: 401, as it should be").waitFor();
     expect(await page.getByText("Accepted a forgery").count()).toBe(0);
+    await expectNoFault(page);
     receiver.mode = "gullible";
     await page.getByRole("button", { name: "No signature" }).focus();
     await page.keyboard.press("Enter");
@@ -113,6 +115,7 @@ describe.skipIf(missing)(`faults and time${why}`, () => {
       .waitFor();
     receiver.mode = "verifies";
     await page.getByRole("link", { name: "Faults & time" }).click();
+    await expectNoFault(page);
     await page.getByRole("button", { name: "No signature" }).click();
     await page.getByText("1 more").waitFor();
     await track("Forged a third time");
@@ -437,18 +440,22 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(await page.evaluate("globalThis.hacked")).toBeUndefined();
   });
 
-  it("certify: a receiver that takes forgeries is not certified, and each failed audit opens", async () => {
-    const { server, receiver } = await startSetting();
-    receiver.mode = "gullible";
-    const page = await openPage(`${server.url}/#/certify`);
-    await page.getByRole("button", { name: "Certify" }).click();
-    await page.getByText("not certified").waitFor({ timeout: 60_000 });
-    const failed = page.getByRole("listitem").filter({ hasText: "failed" }).first();
-    await failed.locator("summary").focus();
-    await page.keyboard.press("Enter");
-    await failed.getByText("received", { exact: true }).waitFor();
-    expect(await failed.locator("pre").count()).toBe(3);
-  });
+  it(
+    "certify: a receiver that takes forgeries is not certified, and each failed audit opens",
+    { timeout: 120_000 },
+    async () => {
+      const { server, receiver } = await startSetting();
+      receiver.mode = "gullible";
+      const page = await openPage(`${server.url}/#/certify`);
+      await page.getByRole("button", { name: "Certify" }).click();
+      await page.getByText("not certified").waitFor({ timeout: 60_000 });
+      const failed = page.getByRole("listitem").filter({ hasText: "failed" }).first();
+      await failed.locator("summary").focus();
+      await page.keyboard.press("Enter");
+      await failed.getByText("received", { exact: true }).waitFor();
+      expect(await failed.locator("pre").count()).toBe(3);
+    },
+  );
 
   it("all say which endpoint fails, since when, and when it answers again", async () => {
     const { server, receiver, track, api } = await startSetting();
@@ -473,7 +480,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await api("POST", "/clock", { advance: "10m" });
     // Those who see are told, too.
     const told = page.locator(".notice").filter({ hasText: "/webhooks answers again." });
-    await told.waitFor();
+    // It is shown for five seconds.
     expect((await told.boundingBox())?.width).toBeGreaterThan(100);
     await expect.poll(() => banner.count()).toBe(0);
     receiver.mode = "down";
@@ -732,8 +739,10 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     const { server, track, receiver, api } = await startSetting();
     receiver.mode = "missing";
     await track("Ordered", 3);
-    const page = await openPage(`${server.url}/#/recover`);
     const job = (await api("POST", "/deliveries/resend", { filter: { state: "failed" } })) as object;
+    // Nothing of it is told any more, so that the page does not ask for it again.
+    await expect.poll(() => api("GET", "/resends/resend-1")).toMatchObject({ state: "done" });
+    const page = await openPage(`${server.url}/#/recover`);
     await page.route("**/api/deliveries/resend", (route) =>
       route.fulfill({ json: { ...job, id: "resend-9" } }),
     );

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, vi } from "vitest";
-import { openPage } from "./browser.ts";
+import { openPage, settled } from "./browser.ts";
 
 /** A person at the page who uses one device alone. After each step the focus must be where the step says. */
 export interface Hand {
@@ -63,6 +63,12 @@ export async function expectFocus(target: Locator): Promise<void> {
   await vi.waitFor(async () => expect(await isFocused()).toBe(""));
 }
 
+/** Waits until no fault is active: what the page says of one is then of the next, and its buttons do something again. */
+export async function expectNoFault(page: Page): Promise<void> {
+  await page.getByText("None. Attempts are sent as they are.").waitFor();
+  await settled(page);
+}
+
 function gridOf(page: Page): Locator {
   return page.locator("#delivery-grid");
 }
@@ -123,8 +129,14 @@ function withKeyboard(page: Page): Hand {
     },
     async choose(select, words) {
       await tabTo(select);
-      await page.keyboard.type(words);
-      expect(await select.locator("option:checked").innerText()).toBe(words);
+      // After a second without a letter, a list takes the next one for the first of an option.
+      await vi.waitFor(
+        async () => {
+          await page.keyboard.type(words);
+          expect(await select.locator("option:checked").innerText()).toBe(words);
+        },
+        { interval: 1_500 },
+      );
     },
     look: () => tabTo(gridOf(page)),
     async open(words) {

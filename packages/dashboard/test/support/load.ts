@@ -98,16 +98,25 @@ export async function scrollFrames(page: Page, frames = 120): Promise<readonly n
   return times.toSorted((a, b) => a - b);
 }
 
+/** What was watched. */
+interface Watched {
+  readonly redraws: number;
+  /** The longest task, and how many took longer than a second. */
+  readonly longest: number;
+  readonly overSecond: number;
+}
+
 /** Begins to watch how often the list is redrawn, and the tasks that take long. */
-export async function watch(
-  page: Page,
-): Promise<() => Promise<{ readonly redraws: number; readonly longest: number }>> {
+export async function watch(page: Page): Promise<() => Promise<Watched>> {
   await page.evaluate(`(() => {
-    globalThis.watched = { redraws: 0, longest: 0 };
+    globalThis.watched = { redraws: 0, longest: 0, overSecond: 0 };
     new MutationObserver(() => (watched.redraws += 1)).observe(document.querySelector(".rows"), { subtree: true, childList: true });
     new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) watched.longest = Math.max(watched.longest, duration);
+      for (const { duration } of list.getEntries()) {
+        watched.longest = Math.max(watched.longest, duration);
+        if (duration > 1_000) watched.overSecond += 1;
+      }
     }).observe({ entryTypes: ["longtask"] });
   })()`);
-  return async () => page.evaluate<{ redraws: number; longest: number }>("watched");
+  return async () => page.evaluate<Watched>("watched");
 }
