@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { spawnArguments } from "./command-files.mjs";
 import { publicPackages } from "./public-packages.mjs";
 import { writePublishable } from "./publishable.mjs";
+import { withRegistry } from "./registry-trouble.mjs";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -74,6 +75,21 @@ async function onNode(version, cwd, command) {
   );
   const [used = ""] = stdout.split("\n");
   if (!used.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
+  return used;
+}
+
+/** Installs what a project names. */
+async function install(version, project) {
+  const command = "npm install --no-audit --no-fund --ignore-scripts --prefer-offline";
+  const { used, error } = await withRegistry(
+    () =>
+      onNode(version, project, command).then(
+        (used) => ({ used }),
+        (error) => ({ error }),
+      ),
+    (ended) => String(ended.error?.stderr ?? ended.error ?? ""),
+  );
+  if (error) throw error;
   return used;
 }
 
@@ -152,9 +168,7 @@ try {
       await writeFile(join(project, "load.js"), kind.load(JSON.stringify(names)));
       await writeFile(join(project, "round-trip.js"), `${kind.imports}\n${ROUND_TRIP}`);
       const where = `in an empty ${kind.title} project on Node ${version}`;
-      await check(`every tarball installs ${where}`, () =>
-        onNode(version, project, "npm install --no-audit --no-fund --ignore-scripts --prefer-offline"),
-      );
+      await check(`every tarball installs ${where}`, () => install(version, project));
       await check(`every entry point loads ${where}`, () => onNode(version, project, "node load.js"));
       await check(`a message makes the round trip ${where}`, () =>
         onNode(version, project, "node round-trip.js"),

@@ -102,16 +102,18 @@ function print(rows) {
 }
 
 /** What is there and what is missing is known before anything is tested: npx holds up this process, and so an audit. */
-function tryLocate(runtime) {
+async function tryLocate(runtime) {
   try {
-    return locate(runtime);
+    return await locate(runtime);
   } catch (error) {
     return error;
   }
 }
 
+const programs = [];
+for (const runtime of processRuntimes) programs.push(await tryLocate(runtime));
 const tests = [
-  ...processRuntimes.map((runtime) => [runtime, tryLocate(runtime), testProcess]),
+  ...processRuntimes.map((runtime, index) => [runtime, programs[index], testProcess]),
   ...workerRuntimes.map((runtime) => [runtime, undefined, testWorker]),
 ];
 /** @type {Row[]} */

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { withRegistry } from "../../scripts/registry-trouble.mjs";
 
 /** A runtime may take its time to be downloaded. */
 const INSTALL_MS = 300_000;
@@ -14,12 +15,13 @@ const SCRIPT_MS = 60_000;
  *
  * @param {{ package: string, command: readonly [string, ...string[]] }} runtime
  */
-export function locate(runtime) {
+export async function locate(runtime) {
   const find = `command -v ${runtime.command[0]}`;
-  const { stdout, stderr, status } = spawnSync("npx", ["-y", "-p", runtime.package, "-c", find], {
-    encoding: "utf8",
-    timeout: INSTALL_MS,
-  });
+  const args = ["-y", "-p", runtime.package, "-c", find];
+  const { stdout, stderr, status } = await withRegistry(
+    async () => spawnSync("npx", args, { encoding: "utf8", timeout: INSTALL_MS }),
+    (ended) => (ended.status === 0 ? "" : ended.stderr),
+  );
   if (status !== 0) throw new Error(`npx cannot provide ${runtime.package}: ${stderr.trim()}`);
   return stdout.trim();
 }

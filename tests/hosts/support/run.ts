@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { withRegistry } from "../../../scripts/registry-trouble.mjs";
 
 /** Where and how a command runs. */
 export interface RunOptions {
@@ -38,14 +39,20 @@ export function cleanEnvironment(work: string, added: NodeJS.ProcessEnv = {}): N
   };
 }
 
+/** Lines that ask the registry. */
+const INSTALLS = /^(?:p?npm (?:add|i|install)\b|npx -y )/;
+
 /**
- * Runs a command line to its end.
+ * Runs a command line to its end. What installs something is run again if the registry did not answer.
  *
  * @returns what it printed
  * @throws Error with what it printed, if it ends with another status than 0.
  */
 export async function run(line: string, options: RunOptions): Promise<string> {
-  const { status, printed } = await runToStatus(line, options);
+  const { status, printed } = await withRegistry(
+    () => runToStatus(line, options),
+    (ended) => (ended.status === 0 || !INSTALLS.test(line) ? "" : ended.printed),
+  );
   if (status !== 0) throw new Error(`${line}\nended with ${status} in ${options.folder}:\n${printed}`);
   return printed;
 }

@@ -1,0 +1,1 @@
+export function withRegistry<T>(install: () => Promise<T>, problemOf: (outcome: T) => string): Promise<T>;
