@@ -34,7 +34,7 @@ async function startExample(name: string): Promise<string> {
   });
   onTestFinished(() => void child.kill());
   const url = `http://127.0.0.1:${port}/webhooks`;
-  await vi.waitFor(() => fetch(url), { timeout: 10_000 });
+  await vi.waitFor(() => fetch(url));
   return url;
 }
 

@@ -36,7 +36,7 @@ async function startExample(name: string): Promise<Example> {
       expect(lines).toContain(
         `Receiving webhooks at http://127.0.0.1:${port}/webhooks, signed with WEBHOOK_SECRET.`,
       ),
-    { timeout: 30_000, interval: 100 },
+    { timeout: 100_000, interval: 100 },
   );
   lines.length = 0;
   return {

@@ -6,7 +6,9 @@ export default {
     include: ["**/*.test.ts"],
     globalSetup: "support/published.ts",
     exclude: [...configDefaults.exclude, "realms/**"],
-    testTimeout: 60_000,
+    // Most of them start processes, and some a compiler: a machine that is ten times busier takes a minute.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   }),
   oxc: { decorator: { legacy: true } },
 };

@@ -8,6 +8,8 @@ import { startFront } from "./support/wrong-receivers/front.ts";
 import { freePort } from "./support/free-port.ts";
 
 const SECRET = "the secret of these receivers";
+/** How long a receiver without a mistake may take, above all PHP's to read 64 MiB on a machine that has other work. */
+const PATIENCE_MS = 60_000;
 const folder = fileURLToPath(new URL("support/wrong-receivers/", import.meta.url));
 
 interface Runtime {
@@ -33,7 +35,7 @@ const RUNTIMES: readonly Runtime[] = [
       "leading-zeros": /\(accepts-leading-zeros\): it writes hex without leading zeros/,
       "optional-signature": /^ACCEPTED A FORGERY .*\(rejects-missing-signature\): accepted it with 204/,
       // Six seconds, and more where other work holds the processes up.
-      slow: /\(answers-within-5-seconds\): answered after (?:[6-9]|10)\.\d s; the sender gives up at 5 s/,
+      slow: /\(answers-within-5-seconds\): answered after (?:[6-9]|\d\d)\.\d s; the sender gives up at 5 s/,
     },
     decidedInFront: [],
   },
@@ -78,7 +80,7 @@ async function start(
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const url = `http://127.0.0.1:${port}/webhooks`;
-  await vi.waitFor(() => fetch(url), { timeout: 20_000, interval: 50 });
+  await vi.waitFor(() => fetch(url), { timeout: 60_000 });
   return url;
 }
 
@@ -101,7 +103,8 @@ for (const runtime of RUNTIMES) {
   const missing = isHere ? "" : ` (skipped: ${command(0)[0]} is not on this machine)`;
 
   // Beside those of the others: one of them takes six seconds for each answer.
-  describe.skipIf(!isHere)(`a receiver in ${language}${missing}`, { concurrent: true }, () => {
+  const options = { concurrent: true, timeout: 180_000 };
+  describe.skipIf(!isHere)(`a receiver in ${language}${missing}`, options, () => {
     it.for(Object.entries(mistakes))(
       "with the mistake %s: the first line names the cause",
       { concurrent },
@@ -116,7 +119,7 @@ for (const runtime of RUNTIMES) {
     const none = decidedInFront.length === 0 ? "no MUST" : "only what its web server decides";
     it(`without a mistake fails ${none}`, { concurrent }, async (context) => {
       const url = await start(runtime, "none", context);
-      const report = await certify({ url, secret: SECRET, language });
+      const report = await certify({ url, secret: SECRET, language, timeoutMs: PATIENCE_MS });
       const failed = report.results.filter(({ level, outcome }) => level === "MUST" && outcome !== "passed");
       expect(failed.map(({ id }) => id)).toEqual(decidedInFront);
       for (const result of failed) {
@@ -130,7 +133,7 @@ for (const runtime of RUNTIMES) {
       async (_, context) => {
         const front = await startFront(await start(runtime, "none", context));
         context.onTestFinished(() => void front.server.close());
-        const report = await certify({ url: front.url, secret: SECRET, language });
+        const report = await certify({ url: front.url, secret: SECRET, language, timeoutMs: PATIENCE_MS });
         const failed = report.results.filter(
           ({ level, outcome }) => level === "MUST" && outcome !== "passed",
         );

@@ -37,7 +37,7 @@ function start(args: readonly string[]): Started {
     output: () => output,
     async port() {
       const pattern = /http:\/\/[^:\s]+:(\d+)/u;
-      await vi.waitFor(() => expect(output).toMatch(pattern), { timeout: 30_000, interval: 20 });
+      await vi.waitFor(() => expect(output).toMatch(pattern), { timeout: 60_000, interval: 20 });
       return pattern.exec(output)?.[1] ?? "";
     },
   };
@@ -85,8 +85,8 @@ describe.skipIf(database === undefined)(
       const arrived = (): number =>
         Array.from({ length: 20 }, (_, index) => receiver.output().includes(`Event ${index}`)).filter(Boolean)
           .length;
-      await vi.waitFor(() => expect(arrived()).toBe(20), { timeout: 40_000, interval: 50 });
-    }, 90_000);
+      await vi.waitFor(() => expect(arrived()).toBe(20), { timeout: 100_000, interval: 50 });
+    }, 240_000);
   },
 );
 

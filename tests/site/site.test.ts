@@ -176,15 +176,11 @@ describe.skipIf(missing)(`in a browser${why}`, { timeout: 300_000 }, () => {
     const page = await open("/start/");
     await page.getByRole("radio", { name: "Fastify" }).check();
     await page.getByRole("radio", { name: "pnpm" }).check();
-    expect(await page.getByText("app.register(async (scope)").isVisible()).toBe(true);
-    expect(await page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
+    await expect.poll(() => page.getByText("app.register(async (scope)").isVisible()).toBe(true);
+    await expect.poll(() => page.getByText("pnpm add @countersign/fastify").isVisible()).toBe(true);
     await page.goto(`${site.url}/packages/redis/`, { waitUntil: "networkidle" });
-    expect(
-      await page
-        .getByText(/^pnpm add @countersign\/redis/)
-        .first()
-        .isVisible(),
-    ).toBe(true);
+    const installs = page.getByText(/^pnpm add @countersign\/redis/).first();
+    await expect.poll(() => installs.isVisible()).toBe(true);
   });
 
   it("takes a signature apart without sending anything", async () => {
@@ -216,7 +212,7 @@ describe.skipIf(missing)(`in a browser${why}`, { timeout: 300_000 }, () => {
     for (const [question, expected] of QUESTIONS) {
       await page.locator(".search-input").fill(question);
       await vi
-        .waitFor(async () => expect(await firstPages()).toContain(expected), { timeout: 10_000 })
+        .waitFor(async () => expect(await firstPages()).toContain(expected))
         .catch(async () => misses.push(`${question}: ${(await firstPages()).join(", ")}`));
     }
     expect(misses).toEqual([]);

@@ -3,7 +3,7 @@ import type { ClientCall } from "./calls.ts";
 import type { WireMessage } from "./wire.ts";
 
 /** How far a client's clock and the time of sending may be apart on one machine, in milliseconds. */
-const SKEW = 5_000;
+const SKEW = 60_000;
 
 /** Fields of a wire message that are about the way here, not about the user. */
 const TRANSPORT_FIELDS = new Set([

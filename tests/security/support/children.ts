@@ -50,6 +50,6 @@ export function startCommand(args: readonly string[], options: ChildOptions): Ch
 
 /** Waits until a child has printed something, and returns the first group of it. */
 export async function printed(child: Child, pattern: RegExp): Promise<string> {
-  await vi.waitFor(() => expect(child.output).toMatch(pattern), { timeout: 20_000, interval: 20 });
+  await vi.waitFor(() => expect(child.output).toMatch(pattern), { interval: 20 });
   return pattern.exec(child.output)?.[1] ?? "";
 }
