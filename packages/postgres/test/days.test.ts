@@ -9,6 +9,7 @@ import { inSchema, type Names, namesOf, startOfDay } from "../src/schema/names.t
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
 const HOUR_MS = 3_600_000;
+const LOCK_TIMEOUT = "55P03";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
@@ -208,7 +209,13 @@ describe.skipIf(server === undefined)(
       const one = await processOn();
       const other = await processOn(one.names);
       await one.partitions.ensure([1, 2, 3]);
-      await Promise.all([one, other].map(({ partitions }) => partitions.removeBefore(startOfDay(100), 0)));
+      /** One that has waited for the other for half a second, on a busy machine, looks again. */
+      const remove = (partitions: DayPartitions): Promise<void> =>
+        partitions.removeBefore(startOfDay(100), 0).catch((error: { readonly code?: string }) => {
+          if (error.code !== LOCK_TIMEOUT) throw error;
+          return remove(partitions);
+        });
+      await Promise.all([one, other].map(({ partitions }) => remove(partitions)));
       expect(await one.days("ended")).toEqual([]);
     });
 

@@ -40,9 +40,9 @@ describe.skipIf(server === undefined)(
     it("does not leave the pool short of a connection that never answers", async () => {
       const { proxy, store } = await openStore("1s");
       const held = proxy.holdAnswer(["silent"]);
-      const silent = expect(store.claim("silent")).rejects.toThrow("did not answer within 1000 ms");
+      const silent = Promise.resolve(store.claim("silent")).catch((error: unknown) => error);
       await until("it was asked", held.isHeld);
-      await silent;
+      expect(String(await silent)).toContain("did not answer within 1000 ms");
       await until("another claim gets a connection", async () => {
         const claim = await Promise.resolve(store.claim("next")).catch(() => undefined);
         return claim !== undefined;

@@ -52,7 +52,8 @@ describe.skipIf(server === undefined)(
       const now = performance.now.bind(performance);
       vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
       onTestFinished(() => void vi.restoreAllMocks());
-      await until("it has told so", async () => (await joined()) > before);
+      // Where the machine is busy, it may have told so before, too.
+      await until("it has told so", async () => cut() === 1 && (await joined()) > before);
       expect(cut()).toBe(1);
       await accept("second");
       await until("it delivers again", () => ended.has("second"));

@@ -183,7 +183,7 @@ describe.skipIf(server === undefined)(
         await ask(
           url,
           `CREATE ROLE ${role} LOGIN PASSWORD 'a'; ALTER ROLE ${role} SET synchronous_commit = ${given};
-           ALTER ROLE ${role} SET idle_session_timeout = '1s'; GRANT CREATE ON DATABASE postgres TO ${role}`,
+           ALTER ROLE ${role} SET idle_session_timeout = '1min'; GRANT CREATE ON DATABASE postgres TO ${role}`,
         );
         const own = Object.assign(new URL(url), { username: role, password: "a" }).href;
         const connections = new Connections({ url: own });
