@@ -26,7 +26,7 @@ describe.skipIf(server === undefined)(
       expect(unexplained).toEqual([]);
       expect(account.repeats).toBeLessThanOrEqual(mostRepeats);
       // Lease and 2 s; the machine may be busy.
-      expect(longestHeldMs).toBeLessThan(10_000);
+      expect(longestHeldMs).toBeLessThan(20_000);
     });
 
     it("loses nothing when PostgreSQL is killed under load, and goes on when it is back", async () => {
@@ -34,7 +34,7 @@ describe.skipIf(server === undefined)(
       const { account, backAfterMs } = await killDatabase(server, where(), { messages: 900, kills: 2 });
       expect(account.lost).toEqual([]);
       expect(account.pending + account.failed + account.expired).toBe(0);
-      expect(Math.max(...backAfterMs)).toBeLessThan(5_000);
+      expect(Math.max(...backAfterMs)).toBeLessThan(20_000);
     });
   },
 );

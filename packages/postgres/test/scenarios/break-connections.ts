@@ -2,6 +2,8 @@ import { type Account, type Place, printMore, untilSettled } from "../support/ac
 import { acceptAll, FleetNode } from "../support/fleet.ts";
 import { startProxy } from "../support/proxy.ts";
 import { startTally } from "../support/tally.ts";
+import { unexplainedRepeats } from "../support/unexplained-repeats.ts";
+import { until } from "../support/until.ts";
 
 /** What is in a command, and the name that it is prepared under: to accept, to claim, to settle. */
 const COMMANDS = [
@@ -13,7 +15,7 @@ const COMMANDS = [
 
 /** How much. */
 export interface BreakConnectionsOptions {
-  /** With each kind of trouble. */
+  /** With each kind of trouble, at least. */
   readonly messages: number;
   /** Commands of each kind whose answer is lost. */
   readonly cuts: number;
@@ -22,6 +24,9 @@ export interface BreakConnectionsOptions {
 /** What came of it. */
 export interface BrokenConnections {
   readonly account: Account;
+  readonly unexplained: readonly string[];
+  /** For how long other work of the machine has held one of the processes up. */
+  readonly heldUpMs: number;
   /** How many answers were lost, of each kind of command. */
   readonly cuts: readonly number[];
 }
@@ -40,17 +45,21 @@ export async function breakConnections(
   const ingest = await FleetNode.start({ ...place, role: "ingest", lease, to: tally.url });
   const accepted = new Set<string>();
   let first = 0;
-  const load = async (during: () => Promise<void> | void, by = node): Promise<Account> => {
-    const loading = acceptAll(by, messages, accepted, first);
-    first += messages;
-    await during();
-    await loading;
+  /** The load goes on for as long as something is waited for: on a busy machine, the other process may be the quicker one with all of it. */
+  const load = async (during: () => Promise<unknown>, by = node): Promise<Account> => {
+    const waited = { isOver: false };
+    const waiting = during().finally(() => (waited.isOver = true));
+    do {
+      await acceptAll(by, messages, accepted, first);
+      first += messages;
+    } while (!waited.isOver);
+    await waiting;
     return untilSettled(place, accepted, tally);
   };
   const done: number[] = [];
   for (const { texts, by } of COMMANDS) {
     const cut = proxy.cutBeforeAnswer(texts, cuts);
-    await load(() => {}, by === "ingest" ? ingest : node);
+    await load(() => until("an answer is lost", () => cut() > 0), by === "ingest" ? ingest : node);
     done.push(cut());
   }
   await load(async () => {
@@ -68,6 +77,8 @@ export async function breakConnections(
     proxy.resume();
   });
   printMore(`answers lost: accept ${done[0]}, claim ${done[1]}, settle ${done[2]}`);
-  for (const one of [node, other, ingest]) await one.close();
-  return { account, cuts: done };
+  const nodes = [node, other, ingest];
+  for (const one of nodes) await one.close();
+  const heldUpMs = Math.max(...nodes.map((one) => one.heldUpMs));
+  return { account, unexplained: unexplainedRepeats(tally, nodes), heldUpMs, cuts: done };
 }

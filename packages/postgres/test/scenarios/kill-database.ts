@@ -11,6 +11,8 @@ export interface KilledDatabase {
   readonly backAfterMs: readonly number[];
 }
 
+const AT_ONCE = 10;
+
 /** PostgreSQL is killed under load, and started again. */
 export async function killDatabase(
   server: TestPostgres,
@@ -23,12 +25,12 @@ export async function killDatabase(
   const [node, other] = [await start("both"), await start("worker")];
   const accepted = new Set<string>();
   const backAfterMs: number[] = [];
-  let isLoading = true;
+  const killing = { isOver: false };
 
   async function kill(): Promise<void> {
     for (let turn = 0; turn < kills; turn += 1) {
       const enough = accepted.size + messages / (kills + 2);
-      await until("some were accepted", () => accepted.size >= enough || !isLoading);
+      await until("some were accepted", () => accepted.size >= enough);
       server.signal("SIGKILL");
       await until("the server is gone", () => !isAlive(server.pid()));
       const acceptedBefore = accepted.size;
@@ -40,10 +42,13 @@ export async function killDatabase(
     }
   }
 
-  const load = acceptAll(node, messages, accepted).then(() => {
-    isLoading = false;
-  });
-  await Promise.all([load, kill()]);
+  /** The load lasts as long as the kills. */
+  async function load(): Promise<void> {
+    for (let first = 0; first < messages || !killing.isOver; first += AT_ONCE)
+      await acceptAll(node, AT_ONCE, accepted, first);
+  }
+
+  await Promise.all([load(), kill().finally(() => (killing.isOver = true))]);
   const account = await untilSettled(place, accepted, tally);
   printMore(`the database was killed ${kills} times; back after ${backAfterMs.join(", ")} ms`);
   for (const one of [node, other]) await one.close();

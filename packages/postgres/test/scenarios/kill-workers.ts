@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Account, type Place, printMore, untilSettled } from "../support/account.ts";
-import { acceptUntilAnswered, FleetNode, type NodeMessage } from "../support/fleet.ts";
+import { acceptUntilAnswered, FleetNode } from "../support/fleet.ts";
 import { ask } from "../support/start-postgres.ts";
-import { startTally, type Tally } from "../support/tally.ts";
+import { startTally } from "../support/tally.ts";
+import { type Span, unexplainedRepeats } from "../support/unexplained-repeats.ts";
 import { until } from "../support/until.ts";
 import { WorkerWatch } from "../support/watch-workers.ts";
 
@@ -18,7 +19,10 @@ export interface KillWorkersOptions {
 export interface KilledWorkers {
   readonly account: Account;
   readonly kills: number;
-  /** How many repeats those processes explain that were killed while they delivered: as many as they may have had under way. */
+  /**
+   * How many repeats those processes explain that were killed while they delivered, as many as they may have had under way, and those that
+   * have told that claims were lost.
+   */
   readonly mostRepeats: number;
   /** Messages that arrived again although they had been settled, or although nobody who delivered was killed meanwhile. */
   readonly unexplained: readonly string[];
@@ -99,36 +103,8 @@ export async function killWorkers(
   printMore(`${kills} kills; claims were held for at most ${longestHeldMs} ms with a lease of ${lease}`);
   for (const node of nodes) await node.close();
   const unexplained = unexplainedRepeats(tally, everyone, killed);
-  return { account, kills, mostRepeats: killed.length * CONCURRENCY, unexplained, longestHeldMs };
-}
-
-/** While a process was being killed, in milliseconds since 1970. */
-interface Span {
-  readonly from: number;
-  readonly to: number;
-}
-
-/**
- * A message arrives again if a process that had sent it was killed before it was settled, or has told that its claim was lost, as
- * when nothing of it ran for a lease: never else, and never after it was settled.
- */
-function unexplainedRepeats(
-  { arrivals }: Tally,
-  nodes: readonly FleetNode[],
-  killed: readonly Span[],
-): readonly string[] {
-  const told = (kind: string): readonly NodeMessage[] => nodes.flatMap((node) => node.told(kind));
-  const settledAt = new Map(told("delivered").map(({ messageId = "", at }) => [messageId, at]));
-  const lost = new Set(told("lost").map(({ messageId }) => messageId));
-  return [...arrivals].flatMap(([id, times]) => {
-    const isExplained = times.every((again, index) => {
-      const before = times[index - 1];
-      if (before === undefined) return true;
-      if (again > (settledAt.get(id) ?? again)) return false;
-      return lost.has(id) || killed.some(({ from, to }) => before <= to && again >= from);
-    });
-    return isExplained ? [] : [id];
-  });
+  const lost = everyone.flatMap((node) => node.told("lost")).length;
+  return { account, kills, mostRepeats: killed.length * CONCURRENCY + lost, unexplained, longestHeldMs };
 }
 
 /** A load balancer sends nothing to one that has ended. */

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Account, type Place, untilSettled } from "../support/account.ts";
-import { acceptAll, FleetNode } from "../support/fleet.ts";
+import { acceptAll, FleetNode, type NodeMessage } from "../support/fleet.ts";
 import type { TestPostgres } from "../support/start-postgres.ts";
 import { startTally } from "../support/tally.ts";
+import { unexplainedRepeats } from "../support/unexplained-repeats.ts";
 
 /** How long, and how much. */
 export interface StopDatabaseOptions {
@@ -11,12 +12,30 @@ export interface StopDatabaseOptions {
   readonly leaseSeconds: number;
 }
 
+/** What came of it. */
+export interface StoppedDatabase {
+  readonly account: Account;
+  readonly unexplained: readonly string[];
+  /** Whether one process was so late when the database was back, as on a busy machine, that the other one may have taken it for dead. */
+  readonly isLate: boolean;
+}
+
+/** Less than the time after which a lease that is over counts as such, if it is one of three seconds or more. */
+const LATE_MS = 400;
+
+/** How much later one process was back than the other, or for how long it was held up since then, in milliseconds. */
+function latestOf(told: readonly (readonly NodeMessage[])[]): number {
+  const backAt = told.map((messages) => messages.find(({ state }) => state === "up")?.at ?? 0);
+  const heldUp = told.flat().flatMap(({ kind, ms = 0 }) => (kind === "heldUp" ? [ms] : []));
+  return Math.max(...backAt) - Math.min(...backAt) + Math.max(0, ...heldUp);
+}
+
 /** Every process of PostgreSQL is suspended for two leases at least, until the processes say that it is away. */
 export async function stopDatabase(
   server: TestPostgres,
   place: Place,
   { messages, leaseSeconds }: StopDatabaseOptions,
-): Promise<Account> {
+): Promise<StoppedDatabase> {
   const tally = await startTally();
   const start = (role: "both" | "worker"): Promise<FleetNode> =>
     FleetNode.start({ ...place, role, lease: `${leaseSeconds}s`, to: tally.url });
@@ -31,10 +50,12 @@ export async function stopDatabase(
   for (const node of nodes) await node.waitFor(({ state }) => state === "down");
   // Leases of seconds are over before the processes say that the database is away.
   await pause(Math.max(leaseSeconds * 2_000 - (performance.now() - stoppedAt), 0));
+  const heard = nodes.map((node) => node.messages.length);
   server.signal("SIGCONT");
   await loading;
   await acceptAll(first, messages, accepted, messages);
   const account = await untilSettled(place, accepted, tally);
   for (const node of nodes) await node.close();
-  return account;
+  const isLate = latestOf(nodes.map(({ messages }, index) => messages.slice(heard[index]))) > LATE_MS;
+  return { account, unexplained: unexplainedRepeats(tally, nodes), isLate };
 }

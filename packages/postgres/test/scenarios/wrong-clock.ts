@@ -27,11 +27,11 @@ export async function wrongClock(place: Place, clockOffsetMs: number): Promise<W
   const refused = await wrong.acceptOrRefuse(1_000, 10);
   await acceptAll(right, 20, accepted, 10);
   const account = await untilSettled(place, accepted, tally, 1);
+  // Tries of the one that waits are no repeats. It is tried again at any time.
+  const repeats = account.repeats - (tally.arrivals.get("m0") ?? []).slice(1).length;
   const delivered = wrong.told("delivered").length;
   for (const node of [right, wrong]) await node.close();
   const [first = 0, second] = tally.arrivals.get("m0") ?? [];
   const retriedAfterMs = second === undefined ? undefined : second - first;
-  // Tries of the one that waits are no repeats.
-  const repeats = account.repeats - (tally.arrivals.get("m0") ?? [0]).slice(1).length;
   return { account: { ...account, repeats }, reason, code: refused?.code, delivered, retriedAfterMs };
 }

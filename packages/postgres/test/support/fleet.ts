@@ -33,6 +33,7 @@ export interface NodeMessage {
   readonly state?: string;
   readonly reason?: string;
   readonly messageId?: string;
+  readonly ms?: number;
 }
 
 /** A process of a fleet. */
@@ -67,6 +68,11 @@ export class FleetNode {
 
   get hasEnded(): boolean {
     return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** For how long other work of the machine has held it up, at most, in milliseconds. */
+  get heldUpMs(): number {
+    return Math.max(0, ...this.told("heldUp").map(({ ms = 0 }) => ms));
   }
 
   /** The messages of one kind. */
@@ -105,14 +111,21 @@ export class FleetNode {
 
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     if (this.hasEnded) return;
-    const exited = once(this.child, "exit");
+    const ended = this.#ended();
     this.child.kill(signal);
-    await exited;
+    await ended;
   }
 
   async close(): Promise<void> {
-    const exited = once(this.child, "exit");
+    const ended = this.#ended();
     this.send({ kind: "close" });
+    await ended;
+  }
+
+  /** Resolves when it has ended, and everything that it has told was heard. */
+  async #ended(): Promise<void> {
+    const exited = once(this.child, "exit");
+    if (this.child.connected) await once(this.child, "disconnect");
     await exited;
   }
 }

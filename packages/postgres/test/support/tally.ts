@@ -27,12 +27,19 @@ export async function startTally({ answer = () => 200, after = 0 }: TallyOptions
     const parts: Buffer[] = [];
     now += 1;
     most = Math.max(most, now);
+    let isOver = false;
+    const over = (): void => {
+      if (!isOver) now -= 1;
+      isOver = true;
+    };
+    // Whoever sent it has given it up.
+    response.once("close", over);
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
       const { messageId } = JSON.parse(Buffer.concat(parts).toString()) as { messageId: string };
       arrivals.set(messageId, [...(arrivals.get(messageId) ?? []), Date.now()]);
       const end = (): void => {
-        now -= 1;
+        over();
         response.writeHead(answer(messageId)).end();
         happened();
       };

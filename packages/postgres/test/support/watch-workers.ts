@@ -17,6 +17,7 @@ export class WorkerWatch {
   readonly #beats = new Map<string, number>();
   readonly #held: number[] = [];
   #isStopped = false;
+  #longestSilenceMs = 0;
   readonly #watching: Promise<void>;
 
   constructor({ url, schema }: Place) {
@@ -39,6 +40,11 @@ export class WorkerWatch {
     return this.#held;
   }
 
+  /** For how long one had not extended its lease, or the database had not answered, at most, in milliseconds. */
+  get longestSilenceMs(): number {
+    return this.#longestSilenceMs;
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#watching;
@@ -47,7 +53,9 @@ export class WorkerWatch {
 
   async #watch(): Promise<void> {
     while (!this.#isStopped) {
+      const asked = performance.now();
       await this.#look().catch(() => {});
+      this.#longestSilenceMs = Math.max(this.#longestSilenceMs, performance.now() - asked);
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
   }
@@ -65,6 +73,10 @@ export class WorkerWatch {
       this.#held.push(now - beatAt);
       this.#beats.delete(id);
     }
-    for (const { id, beat_at: beatAt } of rows) if (id !== null) this.#beats.set(id, beatAt);
+    for (const { id, beat_at: beatAt } of rows) {
+      if (id === null) continue;
+      this.#beats.set(id, beatAt);
+      this.#longestSilenceMs = Math.max(this.#longestSilenceMs, now - beatAt);
+    }
   }
 }
