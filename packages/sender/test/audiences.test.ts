@@ -44,7 +44,7 @@ describe("audiences", () => {
     await left.settled();
     expect(receiver.received).toHaveLength(31);
     expect(receiver.received.map(traitOf).at(-1)).toEqual(["user 10", { big_spenders: false }]);
-  }, 60_000);
+  }, 180_000);
 
   it("two syncs at once run one after the other", async () => {
     const receiver = await startReceiver();

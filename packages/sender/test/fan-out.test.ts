@@ -26,47 +26,51 @@ function roundsOf(attempts: readonly { round: number; endpoint: string }[]): str
 }
 
 describe("fan-out", () => {
-  it("five endpoints, every combination of success, recoverable and final failure", async () => {
-    const behaviourOf = new Map<string, readonly Behaviour[]>();
-    // What may recover does so in the second round.
-    const seen = new Set<string>();
-    const receiver = await startReceiver(({ path, message }) => {
-      const key = `${String(message["messageId"])} ${path}`;
-      const behaviour = behaviourOf.get(String(message["messageId"]))?.[Number(path.slice(1))] ?? "final";
-      const isSecond = seen.has(key);
-      seen.add(key);
-      return { status: behaviour === "recoverable" && isSecond ? 200 : STATUSES[behaviour] };
-    });
-    const clock = virtualClock();
-    const endpoints = PATHS.map((path) => ({ url: receiver.url + path }));
-    // Few at once, so that none waits for seconds on a machine that is busy: then it would time out.
-    const destinations = [{ endpoints, concurrency: 10 }];
-    const sender = await openSender({ sources: [{ name: "shop", destinations }], clock });
-
-    const receipts = await Promise.all(
-      combinations.map((combination, index) => {
-        const messageId = `combination ${index}`;
-        behaviourOf.set(messageId, combination);
-        return sender.track({ userId: "u1", event: "Fan-out", messageId });
-      }),
-    );
-    await clock.advance("1m");
-
-    const outcomes = await Promise.all(receipts.map((receipt) => receipt.settled()));
-    expect(outcomes).toHaveLength(243);
-    for (const [index, [delivery]] of outcomes.entries()) {
-      const combination = combinations[index] ?? [];
-      const recoverable = PATHS.filter((_, endpoint) => combination[endpoint] === "recoverable").join("");
-      const hasSuccess = combination.includes("success");
-      const expected = hasSuccess || recoverable === "" ? ["01234"] : ["01234", recoverable];
-      const state = hasSuccess || recoverable !== "" ? "delivered" : "failed";
-      expect({ combination, rounds: roundsOf(delivery?.attempts ?? []), state: delivery?.state }).toEqual({
-        combination,
-        rounds: expected,
-        state,
+  it(
+    "five endpoints, every combination of success, recoverable and final failure",
+    { timeout: 120_000 },
+    async () => {
+      const behaviourOf = new Map<string, readonly Behaviour[]>();
+      // What may recover does so in the second round.
+      const seen = new Set<string>();
+      const receiver = await startReceiver(({ path, message }) => {
+        const key = `${String(message["messageId"])} ${path}`;
+        const behaviour = behaviourOf.get(String(message["messageId"]))?.[Number(path.slice(1))] ?? "final";
+        const isSecond = seen.has(key);
+        seen.add(key);
+        return { status: behaviour === "recoverable" && isSecond ? 200 : STATUSES[behaviour] };
       });
-    }
-  });
+      const clock = virtualClock();
+      const endpoints = PATHS.map((path) => ({ url: receiver.url + path }));
+      // Few at once, so that none waits for seconds on a machine that is busy: then it would time out.
+      const destinations = [{ endpoints, concurrency: 10 }];
+      const sender = await openSender({ sources: [{ name: "shop", destinations }], clock });
+
+      const receipts = await Promise.all(
+        combinations.map((combination, index) => {
+          const messageId = `combination ${index}`;
+          behaviourOf.set(messageId, combination);
+          return sender.track({ userId: "u1", event: "Fan-out", messageId });
+        }),
+      );
+      await clock.advance("1m");
+
+      const outcomes = await Promise.all(receipts.map((receipt) => receipt.settled()));
+      expect(outcomes).toHaveLength(243);
+      for (const [index, [delivery]] of outcomes.entries()) {
+        const combination = combinations[index] ?? [];
+        const recoverable = PATHS.filter((_, endpoint) => combination[endpoint] === "recoverable").join("");
+        const hasSuccess = combination.includes("success");
+        const expected = hasSuccess || recoverable === "" ? ["01234"] : ["01234", recoverable];
+        const state = hasSuccess || recoverable !== "" ? "delivered" : "failed";
+        expect({ combination, rounds: roundsOf(delivery?.attempts ?? []), state: delivery?.state }).toEqual({
+          combination,
+          rounds: expected,
+          state,
+        });
+      }
+    },
+  );
 
   it.each([
     ["before", "/accepts"],
