@@ -34,6 +34,7 @@ interface Left {
 describe("close()", () => {
   it.runIf(process.platform === "linux")(
     "leaves no listener, timer, socket or file handle, and the process ends by itself",
+    { timeout: 90_000 },
     async () => {
       const receiver = await startReceiver(({ path }) =>
         path === "/silent" ? "never" : { status: path === "/good" ? 200 : 503 },
@@ -42,7 +43,7 @@ describe("close()", () => {
       const path = join(temporaryFolder(), "deliveries.db");
       const { stdout, stderr } = await promisify(execFile)(process.execPath, [script, receiver.url, path], {
         // It ends by itself: this only ends one that does not.
-        timeout: 20_000,
+        timeout: 60_000,
       });
       expect(stderr).toBe("");
       const told = JSON.parse(stdout) as Record<"before" | "during" | "after", Left> & {

@@ -53,7 +53,7 @@ function canLiftLimits(): boolean {
   }
 }
 
-describe.skipIf(isWindows)(`a disk that is full${noPosix}`, () => {
+describe.skipIf(isWindows)(`a disk that is full${noPosix}`, { timeout: 120_000 }, () => {
   it("refuses calls with a clear error; after a kill, everything accepted is still there", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver(() => "never");

@@ -109,4 +109,4 @@ it(`killed ${KILLS} times while it accepts ${TOTAL} messages, a sender loses non
       `${receiver.received.length - received.size} of them again, 0 lost, ` +
       `${Math.min(...pendingAtKills)} to ${Math.max(...pendingAtKills)} pending at a kill, integrity ok\n`,
   );
-}, 300_000);
+}, 900_000);
