@@ -36,12 +36,10 @@ function connect(port: number): Redis {
   return client;
 }
 
-// Servers find each other, and a Sentinel a new master, within seconds, or within many on a busy machine.
-const timeout = 120_000;
-
 describe.skipIf(redis === undefined)(
   `a Redis that is not one server with all rights (${title})`,
-  { timeout },
+  // Servers find each other, and a Sentinel a new master, within many seconds on a busy machine.
+  { timeout: 120_000 },
   () => {
     afterAll(() => redis?.stop());
 
