@@ -85,7 +85,7 @@ async function runScript(script: string): Promise<Run> {
   child.stderr.on("data", (data: Buffer) => (output += data.toString()));
   const closed = once(child, "close");
   if (script.includes("countersign serve")) {
-    await vi.waitFor(() => expect(output).toContain("Look at"), { timeout: 10_000 });
+    await vi.waitFor(() => expect(output).toContain("Look at"));
     const [, url = ""] = /listens on (\S+)/.exec(output) ?? [];
     for (const writeKey of ["shop-key", "blog-key"]) {
       await send(`${url}/v1/track`, { method: "POST", body: { writeKey, userId: "u", event: "Ordered" } });
@@ -94,7 +94,7 @@ async function runScript(script: string): Promise<Run> {
     stop("SIGTERM");
   }
   if (script.includes("countersign listen")) {
-    await vi.waitFor(() => expect(output).toContain("Public"), { timeout: 10_000 });
+    await vi.waitFor(() => expect(output).toContain("Public"));
     const [, url = ""] = /listens on (http:\/\/[\d.:]+)/.exec(output) ?? [];
     const body = JSON.stringify({ version: 1, type: "track", userId: "u", event: "Ordered" });
     const headers = { "Content-Type": "application/json", "X-Signature": sign(body, "dev") };
@@ -103,7 +103,7 @@ async function runScript(script: string): Promise<Run> {
     stop("SIGTERM");
   }
   if (script.includes("countersign work")) {
-    await vi.waitFor(() => expect(output).toContain("Works on the store"), { timeout: 20_000 });
+    await vi.waitFor(() => expect(output).toContain("Works on the store"));
     stop("SIGTERM");
   }
   const [code] = await closed;
@@ -223,7 +223,7 @@ describe(`--help${without}`, () => {
         });
       }
     },
-    30_000,
+    120_000,
   );
 
   it("is what the version goes with", async () => {

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
-import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
+import { ask, connectTo, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
-import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 
 const database = await startPostgres({ fsync: "off" });
@@ -15,6 +15,55 @@ const url = database?.url ?? "postgres://127.0.0.1/";
 async function newDatabase(name: string): Promise<string> {
   await ask(url, `CREATE DATABASE ${name}`);
   return url.replace(/\/postgres$/, `/${name}`);
+}
+
+/** Makes the tables of a store, which the first process that opens it does. */
+async function makeTables(store: string): Promise<void> {
+  const worker = startCommand(["work", "--store", store]);
+  await worker.printed(/Works on/);
+  worker.process.kill("SIGTERM");
+  await worker.ended;
+}
+
+/** A lock of the tests. */
+const LOCK = 715_517;
+
+/** What holds up the others. */
+interface Hold {
+  /** Resolves when somebody is held up. */
+  held(): Promise<void>;
+  /** Lets those go on that are held up, or breaks their connections: of a process that was killed, they would go on. */
+  end(how: "let go" | "break"): Promise<void>;
+}
+
+/** Holds up whoever stores more deliveries in a database that has more than `most` already. */
+async function holdUp(store: string, most: number): Promise<Hold> {
+  const client = await connectTo(store);
+  cleanUp(() => client.end());
+  await client.query(`SELECT pg_advisory_lock(${LOCK})`);
+  await client.query(
+    `CREATE OR REPLACE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS
+     'BEGIN
+        IF (SELECT count(*) FROM countersign.delivery) > ${most} THEN PERFORM pg_advisory_xact_lock_shared(${LOCK}); END IF;
+        RETURN NULL;
+      END';
+     DROP TRIGGER IF EXISTS hold ON countersign.delivery;
+     CREATE TRIGGER hold BEFORE INSERT ON countersign.delivery EXECUTE FUNCTION hold()`,
+  );
+  const waiting = `FROM pg_locks WHERE locktype = 'advisory' AND objid = ${LOCK} AND NOT granted`;
+  return {
+    held: () =>
+      expect
+        .poll(async () => (await client.query(`SELECT pid ${waiting}`)).rows.length, {
+          timeout: 60_000,
+          interval: 10,
+        })
+        .toBe(1),
+    async end(how) {
+      if (how === "break") await client.query(`SELECT pg_terminate_backend(pid) ${waiting}`);
+      await client.end();
+    },
+  };
 }
 
 /** What `/api/stats` counts, of all destinations. */
@@ -60,7 +109,9 @@ describe.skipIf(database === undefined)(
       const early = numbered("early", 200);
       await post(old.url, "/v1/batch", { writeKey: "any", ...batchOf(early) });
       await put(old.url, "/api/audiences/Gold", { userIds: ["u1", "u2"], source: "shop" });
-      await expect.poll(() => countsOf(old.url)).toMatchObject({ pending: 0, delivered: 202 });
+      await expect
+        .poll(() => countsOf(old.url), { timeout: 60_000 })
+        .toMatchObject({ pending: 0, delivered: 202 });
       receiver.down = true;
       const late = numbered("late", 1_500);
       for (let from = 0; from < late.length; from += 500)
@@ -71,14 +122,18 @@ describe.skipIf(database === undefined)(
 
       const moved = async (): Promise<number> => {
         const count = "SELECT count(*)::int AS count FROM countersign.delivery";
-        const [row] = await ask<{ count: number }>(store, count).catch(() => []);
+        const [row] = await ask<{ count: number }>(store, count);
         return row?.count ?? 0;
       };
+      await makeTables(store);
       for (const some of [100, 600, 1_000]) {
+        const hold = await holdUp(store, some);
         const killed = startCommand(["move", data, "--store", store]);
-        await expect.poll(moved, { timeout: 20_000, interval: 5 }).toBeGreaterThan(some);
+        await hold.held();
         killed.process.kill("SIGKILL");
         await killed.ended;
+        await hold.end("break");
+        expect(await moved()).toBeGreaterThan(some);
       }
       expect(await moved()).toBeLessThan(1_501);
       const last = await runCommand(["move", data, "--store", store]);
@@ -145,10 +200,8 @@ describe.skipIf(database === undefined)(
       expect(stdout).toContain("\nPending     1 delivery\n");
       expect(code).toBe(0);
       await send(`${server.url}/api/deliveries/retry`, { method: "POST", body: { filter: {} } });
-      await expect
-        .poll(() => countsOf(server.url), { timeout: 20_000 })
-        .toMatchObject({ pending: 0, delivered: 1 });
-    }, 60_000);
+      await expect.poll(() => countsOf(server.url)).toMatchObject({ pending: 0, delivered: 1 });
+    }, 180_000);
 
     it("says which source of the directory does not fit those of the database, and moves nothing", async () => {
       const store = await newDatabase("conflict");
@@ -174,7 +227,7 @@ describe.skipIf(database === undefined)(
       expect(code).toBe(2);
       expect((await countsOf(server.url))["pending"]).toBe(0);
       await expect(ask(store, "SELECT key FROM countersign.seen")).resolves.toEqual([]);
-    }, 60_000);
+    }, 180_000);
 
     it("moves the file of a sqliteStore, stops between two parts when it is told to, and says how to continue, also when the database fails", async () => {
       const store = await newDatabase("stopped");
@@ -188,9 +241,13 @@ describe.skipIf(database === undefined)(
       old.process.kill("SIGTERM");
       await old.ended;
       const file = join(data, "deliveries.db");
+      await makeTables(store);
+      const hold = await holdUp(store, 0);
       const stopped = startCommand(["move", file, "--store", store]);
-      await stopped.printed(/Moves/);
+      await hold.held();
       stopped.process.kill("SIGTERM");
+      await stopped.printed(/SIGTERM: ends after the part that is under way/);
+      await hold.end("let go");
       expect(await stopped.ended).toBe(1);
       expect(stopped.stderr()).toContain("Run the same command again, which continues.");
 
@@ -207,7 +264,7 @@ describe.skipIf(database === undefined)(
       expect(code).toBe(0);
       const counted = await ask(store, "SELECT count(*)::int AS count FROM countersign.delivery");
       expect(counted).toEqual([{ count: 2_000 }]);
-    }, 60_000);
+    }, 180_000);
   },
 );
 
@@ -241,5 +298,5 @@ describe("countersign move", () => {
       expect([refused.code, refused.stderr.split("\n").length]).toEqual([2, 2]);
       expect(refused.stderr).toContain(what);
     }
-  });
+  }, 60_000);
 });

@@ -73,7 +73,6 @@ describe("serve heeds", () => {
     const { url } = await startServe(["--to", TO, "--max-bytes", "1048576"]);
     const codes = async (): Promise<unknown> => (await track(url, { text: "x".repeat(30_000) })).json();
     await vi.waitFor(async () => expect(await codes()).toMatchObject({ code: "store_full" }), {
-      timeout: 10_000,
       interval: 1,
     });
   });

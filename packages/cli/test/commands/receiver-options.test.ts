@@ -175,7 +175,7 @@ describe("--concurrency", () => {
       event: "E",
     }));
     await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch } });
-    await vi.waitFor(() => expect(receiver.headers).toHaveLength(6), { timeout: 10_000 });
+    await vi.waitFor(() => expect(receiver.headers).toHaveLength(6));
     expect(receiver.mostAtOnce()).toBe(2);
   });
 });

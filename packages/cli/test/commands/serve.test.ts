@@ -20,7 +20,7 @@ async function batch(url: string, ids: readonly string[]): Promise<void> {
 }
 
 /** What the bounds of all waits of one test come to, so that the wait that fails is the one that is named. */
-const ALL_WAITS_MS = 65_000;
+const ALL_WAITS_MS = 150_000;
 
 describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
   /** Retries come soon, so that the test does not wait for those of a receiver that was down. */
@@ -48,7 +48,7 @@ describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
     const second = await startServe(...command);
     await batch(second.url, ids);
     await second.printed(/track "Ordered" u {2}204 in/);
-    await vi.waitFor(() => expect(new Set(idsOf(receiver))).toEqual(new Set(ids)), { timeout: 15_000 });
+    await vi.waitFor(() => expect(new Set(idsOf(receiver))).toEqual(new Set(ids)));
     // The same batch once more was recognised: there are no more deliveries than messages.
     expect((await send(`${second.url}/api/deliveries?limit=1000`)).json()).toMatchObject({
       deliveries: Array.from({ length: 500 }, () => ({})),
@@ -70,10 +70,7 @@ describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
         }
       })().catch(() => {});
       const enough = (round + 1) * 200;
-      await vi.waitFor(() => expect(answered.length).toBeGreaterThan(enough), {
-        timeout: 10_000,
-        interval: 1,
-      });
+      await vi.waitFor(() => expect(answered.length).toBeGreaterThan(enough), { interval: 1 });
       server.process.kill("SIGKILL");
       await server.ended;
       await client;
@@ -84,7 +81,7 @@ describe("a 200 survives", { timeout: ALL_WAITS_MS }, () => {
       const received = new Set(idsOf(receiver));
       return answered.filter((id) => !received.has(id));
     };
-    await vi.waitFor(() => expect(missing()).toEqual([]), { timeout: 15_000 });
+    await vi.waitFor(() => expect(missing()).toEqual([]));
   });
 });
 

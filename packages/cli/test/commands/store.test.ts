@@ -110,13 +110,13 @@ describe.skipIf(database === undefined)(
       const call = { writeKey: "any", userId: "u1", event: "Signed Up" };
       const response = await send(`${server.url}/v1/track`, { method: "POST", body: call });
       expect(response.status).toBe(200);
-      await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1), { timeout: 20_000, interval: 20 });
+      await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1), { interval: 20 });
       // The worker knows the answer, and this server does not: it must not say that there is none.
       await server.printed(/track "Signed Up" u1 {2}accepted$/m);
       // What has ended is shown by any process. What ended here, and how long it took, is shown by the worker.
       const kept = 'countersign_deliveries_kept{destination="default/webhooks",state="delivered"} 1';
       const metrics = async (): Promise<string> => (await send(`${server.url}/metrics`)).text;
-      await expect.poll(metrics, { timeout: 20_000 }).toContain(kept);
+      await expect.poll(metrics).toContain(kept);
       const own = (await send(`${health}/metrics`)).text;
       expect(own).toContain(
         'countersign_deliveries_ended_total{destination="default/webhooks",state="delivered"} 1',
@@ -152,7 +152,7 @@ describe.skipIf(database === undefined)(
       const server = await startServe(["--store", store, "--no-deliver"], { cwd });
       const call = { writeKey: "any", userId: "u1", event: "Ordered" };
       expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
-      await vi.waitFor(() => expect(receiver.attempts()).toBe(1), { timeout: 15_000 });
+      await vi.waitFor(() => expect(receiver.attempts()).toBe(1));
       const waits = async (): Promise<number> => {
         const answer = await send(`${server.url}/api/deliveries?state=pending`);
         const { deliveries } = answer.json() as {
@@ -161,7 +161,7 @@ describe.skipIf(database === undefined)(
         const [delivery] = deliveries;
         return Date.parse(delivery?.dueAt ?? "") - Date.parse(delivery?.acceptedAt ?? "");
       };
-      await vi.waitFor(async () => expect(await waits()).toBeGreaterThan(0), { timeout: 15_000 });
+      await vi.waitFor(async () => expect(await waits()).toBeGreaterThan(0));
       expect(await waits()).toBeGreaterThanOrEqual(hour);
       worker.process.kill("SIGTERM");
       server.process.kill("SIGTERM");
@@ -199,7 +199,10 @@ describe.skipIf(database === undefined)(
         const ahead = "const now = Date.now; Date.now = () => now() + 3_600_000;";
         const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` };
         const command = startCommand([name, "--store", url, ...more], { env });
-        await command.printed(/The clock of this machine is 3600\.\d s ahead of the clock of the database/);
+        // At least: by what the reading took, it is less.
+        await command.printed(
+          /The clock of this machine is 3[56]\d\d\.\d s ahead of the clock of the database/,
+        );
         await command.printed(name === "work" ? /Works on|"working"/ : /listens on|"listening"/);
         command.process.kill("SIGTERM");
         expect(await command.ended).toBe(0);
@@ -283,20 +286,20 @@ describe.skipIf(database === undefined)(
       if (name === "serve") await startServe(serve);
       else startCommand(["work", "--store", url, "--keep-for", "1h"]);
       const left = () => ask(url, "SELECT id FROM countersign.skipped WHERE id = 'two hours old'");
-      await expect.poll(left, { timeout: 20_000, interval: 50 }).toEqual([]);
+      await expect.poll(left, { interval: 50 }).toEqual([]);
     });
 
     it("has work --drain wait no longer than that for an attempt", async () => {
       const receiver = await startSilentReceiver();
       const server = await startServe(["--store", url, "--no-deliver", "--to", receiver.url]);
-      const worker = startCommand(["work", "--store", url, "--drain", "2"]);
+      const worker = startCommand(["work", "--store", url, "--drain", "1"]);
       await worker.printed(/Works on the store/);
       const call = { writeKey: "any", userId: "u1", event: "Slow" };
       expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
       await receiver.requested;
       worker.process.kill("SIGTERM");
       const told =
-        "countersign: SIGTERM: waiting for running attempts, for at most 2 s. A second signal exits at once.\n";
+        "countersign: SIGTERM: waiting for running attempts, for at most 1 s. A second signal exits at once.\n";
       expect([await worker.ended, worker.stderr()]).toEqual([0, told]);
       // It did not wait for the end of the attempt either, which ends by itself after five seconds.
       expect((await send(`${server.url}/api/deliveries?event=Slow`)).json()).toMatchObject({
@@ -312,7 +315,7 @@ describe.skipIf(database === undefined)(
       startCommand(["work", "--store", url, "--block-private-networks"]);
       const deliveries = async (): Promise<string> =>
         (await send(`${server.url}/api/deliveries?event=Blocked`)).text;
-      await expect.poll(deliveries, { timeout: 20_000, interval: 50 }).toContain("ERR_ADDRESS_BLOCKED");
+      await expect.poll(deliveries, { interval: 50 }).toContain("ERR_ADDRESS_BLOCKED");
       expect(receiver.attempts()).toBe(0);
     });
 

@@ -29,7 +29,7 @@ function run(shell: string, script: string, cwd: string): string {
         HOME: cwd,
         TERM: "xterm",
       },
-      timeout: 15_000,
+      timeout: 25_000,
     },
   );
   expect({ stderr, status }).toEqual({ stderr: "", status: 0 });

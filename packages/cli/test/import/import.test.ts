@@ -83,7 +83,7 @@ describe("countersign import", () => {
     ]);
     const { code, stdout, stderr } = await runCommand(["import", file, "--server", server.url]);
     expect([code, stdout, stderr]).toEqual([0, "42 accepted, 0 rejected, up to line 42.\n", ""]);
-    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(42), { timeout: 10_000 });
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(42));
     for (const { timestamp } of receiver.webhooks as unknown as { timestamp: string }[]) {
       // The formula of the service shifts it by the time that the request took.
       expect(Math.abs(Date.parse(timestamp) - Date.parse(TIMESTAMP))).toBeLessThan(60_000);
@@ -102,7 +102,7 @@ describe("countersign import", () => {
     const file = callsFile(tracks(3_000));
     const killed = startCommand(["import", file, "--server", service.url]);
     // A fifth request is under way, and has no answer.
-    await vi.waitFor(() => expect(service.batches.length).toBeGreaterThan(4), { timeout: 15_000 });
+    await vi.waitFor(() => expect(service.batches.length).toBeGreaterThan(4));
     killed.process.kill("SIGKILL");
     expect(await killed.ended).toBe("SIGKILL");
     service.answers = Infinity;
@@ -168,7 +168,7 @@ describe("countersign import", () => {
     const file = callsFile(tracks(3));
     await runCommand(["import", file, "--server", service.url]);
     const restarted = startCommand(["import", file, "--server", service.url, "--restart"]);
-    await vi.waitFor(() => expect(service.batches).toHaveLength(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(service.batches).toHaveLength(2));
     restarted.process.kill("SIGKILL");
     await restarted.ended;
     service.answers = Infinity;

@@ -30,6 +30,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
     await pause(4_020);
     response.writeHead(204).end();
   },
+  Silent: () => {},
   Fake: (response, { signed }) =>
     signed ? void response.writeHead(204).end() : problem(response, 401, "No."),
 };

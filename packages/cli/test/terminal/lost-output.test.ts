@@ -37,7 +37,7 @@ describe("a server whose log has no reader any more", () => {
     const server = await startServe(["--to", receiver.url, "--secret", SECRET, "--json"]);
     server.process.stdout.destroy();
     for (const event of ["One", "Two", "Three"]) expect(await record(server.url, event)).toBe(200);
-    await expect.poll(() => receiver.webhooks.length, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => receiver.webhooks.length).toBe(3);
     expect(await record(server.url, "Four")).toBe(200);
     await server.printed(/Standard output cannot be written: .*The command continues/);
     server.process.kill("SIGTERM");

@@ -58,7 +58,7 @@ async function meetEverything(command: CommandOnTerminal, receiver: ScriptedRece
     await send(`${url}/api/faults`, { method: "POST", body: { fault } });
     const before = receiver.events.length;
     await track(event);
-    await vi.waitFor(() => expect(receiver.events.length).toBeGreaterThan(before), { timeout: 10_000 });
+    await vi.waitFor(() => expect(receiver.events.length).toBeGreaterThan(before));
     await command.printed(new RegExp(`"${event}"`));
   };
   await withFault("bad_signature", "Fake");
@@ -69,14 +69,16 @@ async function meetEverything(command: CommandOnTerminal, receiver: ScriptedRece
   await track(`${LONG_EVENT} of 日本`, "somebody@a-rather-long-name.example");
   await command.printed(/"Denied"/);
   await track("Denied", "u-1005");
-  await command.printed(/u-1005[^]*of 5/);
+  await command.printed(/u-1005 .*401 in/);
+  // If the machine stands still meanwhile, it is the answer to the second attempt.
+  await command.printed(/"Slow" .*of 5/);
 }
 
 describe.skipIf(!hasPseudoTerminals)("what a pseudo-terminal shows", () => {
   beforeAll(async () => {
     startedAt = new Date();
     await Promise.all(SCREENS.map(async (screen) => shown.set(screen, await show(screen))));
-  }, 60_000);
+  }, 120_000);
 
   /** The screen without colours. */
   const textOf = (screen: Screen): string => withoutColours(shown.get(screen) ?? "");

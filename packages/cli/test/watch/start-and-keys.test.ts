@@ -114,10 +114,11 @@ describe("several endpoints", () => {
     await server.printed(/Try it/);
     await track(server.url, "Boom");
     await server.printed(/again in/);
+    // One before them says that it was accepted, if the answers took a while.
     const lines = server
       .stdout()
       .split("\n")
-      .filter((line) => line.includes('"Boom"'));
+      .filter((line) => line.includes('"Boom"') && !line.includes("no answer yet"));
     expect(lines.map((line) => /u-1004 (\S+) {2}500/.exec(line)?.[1]).toSorted()).toEqual(
       [one.url, two.url].toSorted(),
     );
@@ -150,7 +151,7 @@ describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
       event: n % 50 === 0 ? "Denied" : "Ordered",
     }));
     await send(`${server.url}/v1/batch`, { method: "POST", body: { writeKey: "any", batch: events } });
-    await vi.waitFor(() => expect(receiver.events).toHaveLength(1_000), { timeout: 15_000 });
+    await vi.waitFor(() => expect(receiver.events).toHaveLength(1_000));
     server.process.kill("SIGTERM");
     expect(await server.ended).toBe(0);
     const text = server.stdout();
@@ -168,7 +169,7 @@ describe.skipIf(isWindows)(`how much is printed${noPosix}`, () => {
     // Nothing is lost: each delivery has a line or is in a sum.
     expect(single + summaries.reduce((sum, [, count]) => sum + Number(count), 0)).toBe(980);
     expect(text).toMatch(/^1000 accepted, 980 delivered, 20 failed$/m);
-  }, 30_000);
+  }, 60_000);
 
   it.each([[[]], [["--only", "failed"]]])(
     "does not grow with the messages that anyone has rejected, with %j",
@@ -260,7 +261,7 @@ it.skipIf(isWindows)(`the sums say where the waiting deliveries are kept${noPosi
   const server = await startServe(["--to", nobody, "--data", "kept"], { cwd });
   await server.printed(/Try it/);
   await track(server.url, "Ordered");
-  await server.printed(/refused the connection, after \d+ ms {2}again in/);
+  await server.printed(/"Ordered" u-1004 {2}refused the connection/);
   server.process.kill("SIGTERM");
   await server.ended;
   expect(server.stdout()).toMatch(/^1 accepted, 0 delivered, 1 waiting \(kept in kept\)$/m);
@@ -315,7 +316,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     const link = `${url}/?token=let%20me%20in`;
     expect(command.shown()).toContain(`Look at     ${link} for deliveries`);
     command.type("o\n");
-    await vi.waitFor(() => expect(opened()).toBe(link), { timeout: 10_000 });
+    await vi.waitFor(() => expect(opened()).toBe(link));
     const answer = await send(link);
     expect(answer.status).toBe(303);
   });
@@ -332,9 +333,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     await track(url, "Missing");
     await command.printed(/"Missing" u-1004 {2}404/);
     command.type("r\n");
-    await vi.waitFor(() => expect(receiver.events).toEqual(["Fake", "Missing", "Missing"]), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(() => expect(receiver.events).toEqual(["Fake", "Missing", "Missing"]));
     command.type("f nonsense\n");
     await command.printed(/nonsense|bad_signature, missing_signature|must be equal to one of/);
   });
@@ -371,7 +370,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
 
   it("Ctrl-C twice leaves at once, also after q", async () => {
     const { command, url } = await session();
-    await track(url, "Slow");
+    await track(url, "Silent");
     await command.printed(/accepted, no answer yet/);
     command.type("q\n");
     await command.printed(/A second signal exits at once/);
