@@ -50,6 +50,8 @@ async function listen(answer: Receiver["answer"]): Promise<Receiver> {
       response.writeHead(answered.status, answered.headers).end(answered.body);
     })();
   });
+  // An idle connection is there for as long as the sender keeps it, also on a machine that has other work.
+  server.keepAliveTimeout = 60_000;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
