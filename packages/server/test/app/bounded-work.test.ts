@@ -34,7 +34,7 @@ function heapInUse(): number {
   return getHeapStatistics().used_heap_size;
 }
 
-describe("what is kept of a message is all of it that stays in memory", () => {
+describe("what is kept of a message is all of it that stays in memory", { timeout: 120_000 }, () => {
   const LONG = 400_000;
 
   it.each<[string, (n: number) => object]>([
