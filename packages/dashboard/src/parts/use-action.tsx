@@ -38,12 +38,24 @@ export function useAction(): Action {
 /** What runs on the server for a while. */
 interface Job {
   readonly id: string;
+  readonly startedAt: string;
   readonly state: "running" | "done" | "cancelled" | "failed";
 }
 
 /** What tells how far a job is. */
 const PROGRESS: ReadonlySet<string> = new Set(["audit", "certified", "resend"]);
 const AGAIN_MS = 200;
+
+/** Shows a job, unless its end was told before: answers come in any order. */
+export function showJob<T extends Job>(shown: Signal<T | undefined>, job: T | undefined): void {
+  const { value } = shown;
+  if (value?.state === "running" || !isSame(value, job)) shown.value = job;
+}
+
+/** A server that was started again begins anew with its ids. */
+function isSame(one: Job | undefined, other: Job | undefined): boolean {
+  return one?.id === other?.id && one?.startedAt === other?.startedAt;
+}
 
 /**
  * Shows the newest job of the server, whoever has started it, and stops it. It is read whenever one has gone on, or when that was
@@ -59,13 +71,13 @@ export function useJob<T extends Job>(
       const { value } = shown;
       const [newest] = await get<readonly T[]>(path, { limit: 1 });
       // What was started meanwhile is newer.
-      if (shown.value !== value) return;
-      shown.value = newest ?? (value?.state === "running" ? { ...value, state: "cancelled" } : value);
+      if (shown.value !== value && !isSame(shown.value, newest)) return;
+      showJob(shown, newest ?? (value?.state === "running" ? { ...value, state: "cancelled" } : value));
     },
     ({ event }) => PROGRESS.has(event),
     AGAIN_MS,
   );
   const stop = (): void =>
-    action.run(async () => void (shown.value = await remove<T>(`${path}/${shown.value?.id}`)));
+    action.run(async () => showJob(shown, await remove<T>(`${path}/${shown.value?.id}`)));
   return { ...action, stop };
 }

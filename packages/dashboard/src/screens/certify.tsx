@@ -5,7 +5,7 @@ import { endpoints } from "../data/app-state.ts";
 import type { AuditResult, Certification } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Choice } from "../parts/choice.tsx";
-import { useJob } from "../parts/use-action.tsx";
+import { showJob, useJob } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { said } from "../parts/said.tsx";
@@ -34,7 +34,7 @@ export function Certify(): JSX.Element {
     run(async () => {
       if (!target) return;
       const body = { destination: target.destination, endpoint: target.url };
-      shown.value = await post<Certification>("/certify", body);
+      showJob(shown, await post<Certification>("/certify", body));
     });
   return (
     <div class="screen">

@@ -9,7 +9,7 @@ import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useLive } from "../parts/hooks.ts";
-import { useAction, useJob, type Action } from "../parts/use-action.tsx";
+import { showJob, useAction, useJob, type Action } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
 import { change, hrefOf, route } from "../route/route.ts";
@@ -131,7 +131,7 @@ function Resend({ label, about, run, filter, disabled, retries }: ResendProps): 
     run(async () => {
       // In a body, the API takes a status as a number.
       const body = { filter: { ...filter, status: Number(filter["status"]) || undefined } };
-      if (!retries) job.value = await post<ResendJob>("/deliveries/resend", body);
+      if (!retries) showJob(job, await post<ResendJob>("/deliveries/resend", body));
       else announce(`Trying ${(await post<Retried>("/deliveries/retry", body)).retried} now.`);
     });
   return (

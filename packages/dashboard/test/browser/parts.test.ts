@@ -162,6 +162,9 @@ const PARTS: readonly Part[] = [
       await press(page.getByLabel("Deliver to this destination"));
       await press(button(page, "Save"));
       await page.getByText("disabled").waitFor();
+      // Until the form knows that it is saved, another button does nothing; then it takes the focus.
+      await settled(page);
+      await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))");
       const download = page.waitForEvent("download");
       await press(link(page, /countersign.config.ts/));
       expect((await download).suggestedFilename()).toBe("countersign.config.ts");
@@ -294,6 +297,8 @@ const PARTS: readonly Part[] = [
       receiver.mode = "verifies";
       await press(button(page, /^Resend these.*422/));
       await page.getByText("3 of 3 resent").waitFor();
+      // That can be told before the server has answered the button, and until it has another one does nothing.
+      await settled(page);
       await press(button(page, "Resend all"));
       // Those that were resent before have arrived.
       await page.getByText("12 of 12 resent").waitFor();

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { missing, openPage, settled, useBrowser, why } from "../support/browser.ts";
 import { expectNoFault } from "../support/hands.ts";
 import { layLink } from "../support/link.ts";
 import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
@@ -309,6 +309,8 @@ describe.skipIf(missing)(`settings${why}`, () => {
     expect(url()).toContain("first");
     expect(await field(second).inputValue()).toContain("second");
     await second.getByRole("button", { name: "Keep mine" }).click();
+    // Until that is done, another button does nothing.
+    await second.getByText("Changed meanwhile").waitFor({ state: "detached" });
     await second.getByRole("button", { name: "Save" }).click();
     await expect.poll(url).toContain("second");
   });
@@ -340,6 +342,7 @@ describe.skipIf(missing)(`settings${why}`, () => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Changed meanwhile").waitFor();
     await page.getByRole("button", { name: "Keep mine" }).click();
+    await page.getByText("Changed meanwhile").waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Save" }).click();
     await expect
       .poll(() => server.sender.settings.sources[0]?.destinations[0]?.endpoints[0]?.url)
@@ -571,6 +574,8 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     ]);
     await page.getByRole("button", { name: /^Resend these.*422/ }).click();
     await page.getByText("3 of 3 resent").waitFor();
+    // That can be told before the server has answered the button, and until it has another one does nothing.
+    await settled(page);
     await page.getByRole("button", { name: "Resend all" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("40 of 40 resent").waitFor();
@@ -622,6 +627,29 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.getByText("2 deliveries failed or expired, of all time", { exact: true }).waitFor();
   });
 
+  it("recover: a resend whose end is told before its button is answered has ended", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "missing";
+    await track("Ordered", 3);
+    receiver.mode = "verifies";
+    const page = await openPage(`${server.url}/#/recover`);
+    const resent = page.getByRole("status").filter({ hasText: "3 of 3 resent" });
+    await page.route(/\/deliveries\/resend$/, async (route) => {
+      const response = await route.fetch();
+      expect(await response.json()).toMatchObject({ state: "running" });
+      await resent.filter({ hasText: "done" }).waitFor();
+      await route.fulfill({ response });
+    });
+    const resendAll = page.getByRole("button", { name: "Resend all" });
+    await resendAll.click();
+    await resent.waitFor();
+    await settled(page);
+    expect([await resent.innerText(), await resendAll.getAttribute("aria-disabled")]).toEqual([
+      expect.stringContaining("done"),
+      "false",
+    ]);
+  });
+
   it("recover: says whether what was resent fails again, and leads to it", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "missing";
@@ -635,6 +663,8 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     receiver.mode = "verifies";
     await api("POST", "/clock", { advance: "1m" });
     await page.getByText("6 deliveries failed or expired", { exact: true }).waitFor();
+    // Until the first button is answered, another one does nothing.
+    await settled(page);
     await page.getByRole("button", { name: /^Resend these.*404/ }).click();
     await page.getByRole("link", { name: "0 failed" }).waitFor();
     // Two deliveries of each message have failed: one of them is resent.
@@ -782,8 +812,10 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     const job = (await api("POST", "/deliveries/resend", { filter: { state: "failed" } })) as object;
     await expect.poll(() => api("GET", "/resends/resend-1")).toMatchObject({ state: "done" });
     const page = await openPage(`${server.url}/#/recover`);
-    // The page is told that it runs, and never that it has ended.
-    await page.route("**/api/deliveries/resend", (route) => route.fulfill({ json: job }));
+    // The page is told that one runs, and never that it has ended.
+    await page.route("**/api/deliveries/resend", (route) =>
+      route.fulfill({ json: { ...job, id: "resend-2" } }),
+    );
     await page.getByRole("button", { name: "Resend all" }).click();
     await page.getByText("0 of 0 resent").waitFor();
     await page.getByRole("link", { name: "See them arrive" }).click();
