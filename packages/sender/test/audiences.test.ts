@@ -14,7 +14,9 @@ describe("audiences", () => {
   it("an audience of 10,000, then 20 joining and 10 leaving, and nothing again right after a restart", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const receiver = await startReceiver();
-    const open = (): Promise<Sender> => openSender({ url: receiver.url, store: sqliteStore({ path }) });
+    // Storing 10,000 holds a busy machine up for seconds: none of the calls that were begun times out then.
+    const open = (): Promise<Sender> =>
+      openSender({ url: receiver.url, store: sqliteStore({ path }), attemptTimeout: "1m" });
     const first = await open();
     const created = await first.syncAudience("Big Spenders", users(0, 10_000));
     expect(created.changed).toHaveLength(10_000);
