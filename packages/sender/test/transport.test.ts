@@ -1,6 +1,8 @@
 import { EventEmitter, getEventListeners, once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hasIpv6, noIpv6 } from "../../core/test/support/ipv6.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
@@ -24,6 +26,33 @@ function post(
   timeoutMs = 5_000,
 ): Promise<AttemptResult> {
   return over.send({ url, headers: {}, body, ...request }, { timeoutMs });
+}
+
+/** What has happened, in memory that threads share. */
+const [ARRIVED, ANSWERED] = [0, 1];
+
+/** An endpoint in a thread of its own, which does not answer before `ARRIVED` is 0 again. */
+async function waitingThread(steps: Int32Array): Promise<{ readonly url: string }> {
+  const script = `
+    const { parentPort, workerData: steps } = require("node:worker_threads");
+    const tell = (step) => {
+      Atomics.store(steps, step, 1);
+      Atomics.notify(steps, step);
+    };
+    const server = require("node:http").createServer((request, response) => {
+      response.on("finish", () => tell(${ANSWERED}));
+      request.resume().on("end", () => {
+        tell(${ARRIVED});
+        Atomics.wait(steps, ${ARRIVED}, 1);
+        response.writeHead(204).end();
+      });
+    });
+    server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+  `;
+  const thread = new Worker(script, { eval: true, workerData: steps });
+  onTestFinished(() => void thread.terminate());
+  const [port] = (await once(thread, "message")) as [number];
+  return { url: `http://127.0.0.1:${port}/` };
 }
 
 const text = (result: AttemptResult): string => Buffer.from(result.responseBody).toString();
@@ -153,6 +182,21 @@ describe("the time limit", () => {
     expect(result.durationMs).toBeGreaterThanOrEqual(145);
     expect(result.durationMs).toBeLessThanOrEqual(performance.now() - startedAt);
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+  });
+
+  it("takes an answer that came while this process was held up, since the endpoint has the message", async () => {
+    const steps = new Int32Array(new SharedArrayBuffer(8));
+    const { url } = await waitingThread(steps);
+    const timeoutMs = 3_000;
+    const from = performance.now();
+    const result = post(transport(), url, {}, timeoutMs);
+    while (Atomics.load(steps, ARRIVED) === 0) await nextTurn();
+    Atomics.store(steps, ARRIVED, 0);
+    Atomics.notify(steps, ARRIVED);
+    Atomics.wait(steps, ANSWERED, 0);
+    Atomics.wait(steps, ANSWERED, 1, from + timeoutMs + 10 - performance.now());
+
+    expect(await result).toMatchObject({ outcome: "success", status: 204 });
   });
 
   it("counts the resolving of the name, and then sends nothing", async () => {

@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { clearTimeout, setTimeout } from "node:timers";
+import { clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type { IncomingHttpHeaders } from "node:http";
 import { LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { Dispatcher } from "undici";
@@ -161,7 +161,13 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
     this.#end(error);
   }
 
+  /** An answer that came while this process was held up is read first: what is sent again, the endpoint would have twice. */
   readonly #onTimeout = (): void => {
+    if (this.#isSent) setImmediate(this.#giveUp);
+    else this.#giveUp();
+  };
+
+  readonly #giveUp = (): void => {
     this.#end(new TransportError("ERR_TIMEOUT", `no response within ${this.#options.timeoutMs} ms`));
     this.#drop();
   };
