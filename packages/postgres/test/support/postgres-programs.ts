@@ -47,9 +47,15 @@ export function runProgram(program: string, args: readonly string[], folder: str
 
 /** An empty folder that the server's programs may write to. */
 export function serverFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "countersign-postgres-"));
+  const folder = mkdtempSync(join(serverTmpdir(), "countersign-postgres-"));
   giveToServer(folder);
   return folder;
+}
+
+/** The folder for temporary files; that of all users, where the one of root is closed to others. */
+function serverTmpdir(): string {
+  const [command, ...args] = asServerUser("test", ["-x", tmpdir()]);
+  return spawnSync(command, args).status === 0 ? tmpdir() : "/tmp";
 }
 
 /** A file that the server's programs may read. */
