@@ -12,13 +12,13 @@ function rounds(stolen: readonly (number | undefined)[]) {
 }
 
 it("rounds that the host left alone are not repeated", async () => {
-  const { round, watch, made } = rounds([0, 0.01, 0, 0]);
+  const { round, watch, made } = rounds([0, 0.005, 0, 0]);
   expect(await undisturbed(3, round, watch)).toEqual([1, 3, 2]);
   expect(made()).toBe(3);
 });
 
 it("a round that the host disturbed is measured again, whatever it measured", async () => {
-  const { round, watch } = rounds([0.5, 0, 0.03, 0.01]);
+  const { round, watch } = rounds([0.5, 0, 0.01, 0.005]);
   expect(await undisturbed(2, round, watch)).toEqual([2, 4]);
 });
 

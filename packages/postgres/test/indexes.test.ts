@@ -109,13 +109,14 @@ describe.skipIf(server === undefined)(
       [{ destination: "shop/rare" }, "delivery_destination", "delivery_claimed", "ended_destination"],
       [{ messageId: "m7" }, "delivery_message", "delivery_claimed", "ended_message"],
       [{ identity: "u7" }, "delivery_identity", "delivery_claimed", "ended_identity"],
-      [{ q: "m7" }, "delivery_pkey", "delivery_message", "delivery_identity", "ended_pkey", "ended_message"],
-      [{ event: "e7" }, "ended_event"],
-      [{ type: "alias" }, "ended_type"],
-      [{ status: 503 }, "ended_status"],
-      [{ endpoint: "https://rare" }, "ended_endpoint"],
+      [{ q: "m7" }, "delivery_pkey", "delivery_message", "delivery_identity", "delivery_event"],
+      [{ q: "m7" }, "ended_pkey", "ended_message", "ended_identity", "ended_event"],
+      [{ event: "e7" }, "delivery_event", "ended_event"],
+      [{ type: "alias" }, "delivery_type", "ended_type"],
+      [{ status: 503 }, "delivery_status", "ended_status"],
+      [{ endpoint: "https://rare" }, "delivery_endpoint", "ended_endpoint"],
       [{ state: "failed" }, "ended_lost"],
-      [{ outcome: "timeout" }, "ended_outcome"],
+      [{ outcome: "timeout" }, "delivery_outcome", "ended_outcome"],
     ];
 
     it.each(lists)("the deliveries of a list of %j are found by an index", async (filter, ...indexes) => {
@@ -123,12 +124,18 @@ describe.skipIf(server === undefined)(
       expect(found).toEqual(expect.arrayContaining(indexes));
     });
 
+    it("a search that nothing matches does not read all deliveries from the newest on", async () => {
+      const found = await foundBy(() => log.list({ q: "nothing", limit: 5 }));
+      expect(found).not.toEqual(expect.arrayContaining(["ended_accepted"]));
+      expect(found).not.toEqual(expect.arrayContaining(["delivery_accepted"]));
+    });
+
     it("a delivery that is claimed is in few indexes, since it leaves the table in a moment", async () => {
       const { rows } = await own.query<{ name: string }>(
         inSchema(
           names,
           `SELECT indexrelid::regclass::text AS name FROM pg_index WHERE indrelid = '$.delivery'::regclass
-             AND pg_get_expr(indpred, indrelid) IS DISTINCT FROM '(worker IS NULL)' ORDER BY name`,
+             AND (indpred IS NULL OR pg_get_expr(indpred, indrelid) NOT LIKE '%(worker IS NULL)%') ORDER BY name`,
         ),
       );
       expect(rows.map(({ name }) => name.split(".")[1])).toEqual(["delivery_claimed", "delivery_pkey"]);

@@ -20,7 +20,28 @@ describe.skipIf(server === undefined)(
   () => {
     afterAll(() => server?.stop());
 
-    it.each([1, 2])(
+    it("of version 3: what is known of the names of events is known of old days and of new ones", async () => {
+      const names = namesOf(newSchema());
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      const today = dayOf(Date.now());
+      await migrate(connections, names, MIGRATIONS.slice(0, 3));
+      await new DayPartitions(connections, names).ensure([today]);
+      await migrate(connections, names);
+      await new DayPartitions(connections, names).ensure([today, today + 1]);
+      const found = await ask(
+        url,
+        inSchema(
+          names,
+          `SELECT relname AS table FROM pg_statistic_ext JOIN pg_class AS c ON c.oid = stxrelid
+             WHERE stxnamespace = '${names.schema}'::regnamespace ORDER BY relname`,
+        ),
+      );
+      const tables = ["delivery", "ended", `ended_${today}`, `ended_${today + 1}`];
+      expect(found).toEqual(tables.map((table) => ({ table })));
+    });
+
+    it.each([1, 2, 3])(
       "of version %i: what was pending is delivered, and pages are in the order of the ids within a millisecond",
       async (version) => {
         const schema = newSchema();
