@@ -130,6 +130,13 @@ describe.skipIf(server === undefined)(
       expect(found).not.toEqual(expect.arrayContaining(["delivery_accepted"]));
     });
 
+    it("a count by source, destination and state reads no delivery: of a week, that took longer than an answer may", async () => {
+      expect(await foundBy(() => log.count({ source: "shop", destination: ["shop/crm"] }))).toEqual([]);
+      expect(await foundBy(() => log.count({ state: ["pending", "failed"], limit: 5 }))).toEqual([]);
+      expect(await log.count({ state: "pending" })).toBe(1);
+      expect(await foundBy(() => log.count({ state: "failed", type: "alias" }))).toContain("ended_lost");
+    });
+
     it("a delivery that is claimed is in few indexes, since it leaves the table in a moment", async () => {
       const { rows } = await own.query<{ name: string }>(
         inSchema(

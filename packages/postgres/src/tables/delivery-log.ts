@@ -13,6 +13,7 @@ import { decodeText, encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
 import { conditionsOf, SOURCES, Values } from "./filter-sql.ts";
+import { countKept } from "./tallies.ts";
 
 type DeliveryState = DeliverySummary["state"];
 
@@ -80,6 +81,8 @@ export class DeliveryLog {
 
   async count(filter: DeliveryFilter): Promise<number> {
     const { limit: _, after: __, ...asked } = filter;
+    const kept = await countKept(this.#connections, this.#names, asked);
+    if (kept !== undefined) return kept;
     const values = new Values();
     const parts = this.#parts(
       asked,
