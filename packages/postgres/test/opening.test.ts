@@ -140,10 +140,35 @@ describe.skipIf(server === undefined)(
       proxy.cutBeforeAnswer(["SELECT version, text"], 1);
       await expect(store.settings?.get()).rejects.toMatchObject({
         code: "ERR_STORE_FAILED",
-        message: expect.stringMatching(/^The database did not answer: .* ask again\.$/u),
+        message: expect.stringMatching(
+          /^The database did not answer: .* Check the database and the network to it\. A process that runs reads its settings again by itself/u,
+        ),
       });
       proxy.cutBeforeAnswer(["DO NOTHING RETURNING version"], 1);
       await expect(store.settings?.put(0, "{}")).rejects.toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+    });
+
+    it("advises to ask for less only who asks for what a filter means: of one delivery, of counts and of settings there is no less", async () => {
+      const { proxy, store } = await openBehindProxy(url);
+      store.settings?.watch(() => {});
+      const adviceOn = async (text: string, ask: () => Promise<unknown>): Promise<string> => {
+        proxy.cutBeforeAnswer([text], 1);
+        const error = await ask().then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        );
+        expect(error).toMatchObject({ code: "ERR_STORE_FAILED" });
+        return /Ask for less|Ask again|Check the database/u.exec((error as Error).message)?.[0] ?? "";
+      };
+      expect(await adviceOn("SELECT DISTINCT ON", () => store.list({}))).toBe("Ask for less");
+      expect(await adviceOn("SELECT count(*)", () => store.count({}))).toBe("Ask for less");
+      expect(await adviceOn("WHERE true ORDER BY", () => store.skipped({}))).toBe("Ask for less");
+      expect(await adviceOn("find_source", () => store.find("d1"))).toBe("Ask again");
+      expect(await adviceOn("counts_", () => store.counts())).toBe("Ask again");
+      expect(await adviceOn("usage_", () => store.usage())).toBe("Ask again");
+      expect(await adviceOn("SELECT version, text", async () => store.settings?.get())).toBe(
+        "Check the database",
+      );
     });
 
     it("does not try again for what the URL lacks, and says what it is", async () => {

@@ -30,6 +30,8 @@ export interface Statement {
   readonly text: string;
   /** It is for each of many deliveries, so that a plan of it is kept only on connections with the settings for that. */
   readonly isForMany?: boolean;
+  /** It reads what a filter means, so that who asks can ask for less. */
+  readonly isFiltered?: boolean;
 }
 
 /** Runs commands of one transaction, each of which may take so many milliseconds: {@link ANSWER_MS} unless it says otherwise. */
@@ -93,7 +95,7 @@ export class Connections {
    */
   query<Row>(
     purpose: Purpose,
-    { name, text, isForMany = false }: Statement,
+    { name, text, isForMany = false, isFiltered = false }: Statement,
     values: readonly unknown[] = [],
     since?: number,
   ): Promise<readonly Row[]> {
@@ -113,7 +115,8 @@ export class Connections {
       }
     };
     const answer = this.#with(purpose, action, since);
-    return purpose === "read" ? answer.catch(throwOfRead) : answer;
+    if (purpose !== "read") return answer;
+    return answer.catch((error: unknown) => throwOfRead(error, isFiltered ? "filtered" : "whole"));
   }
 
   /**

@@ -206,13 +206,25 @@ export function failureOf(error: unknown): StoreError {
   return new StoreError("ERR_STORE_FAILED", `The database ${what}: ${messageOf(error)}.`, error);
 }
 
+/** What is read. Only what a filter means can be less. */
+export type ReadPart = "filtered" | "whole" | "settings";
+
+const ASK_AGAIN = "Ask again.";
+const SETTINGS_ADVICE =
+  "Check the database and the network to it. A process that runs reads its settings again by itself; start one again that was starting.";
+/** What to do where a read got no answer in time, and where its connection ended. */
+const READ_ADVICE: Readonly<Record<ReadPart, { readonly late: string; readonly ended: string }>> = {
+  filtered: { late: "Ask for less, such as a shorter time, or ask again.", ended: ASK_AGAIN },
+  whole: { late: ASK_AGAIN, ended: ASK_AGAIN },
+  settings: { late: SETTINGS_ADVICE, ended: SETTINGS_ADVICE },
+};
+
 /** Throws an error of what only reads: nothing was to be stored, so what became of it is not in question. */
-export function throwOfRead(error: unknown): never {
+export function throwOfRead(error: unknown, part: ReadPart): never {
   if (!isUnknown(error)) throw error;
-  const advice =
-    error instanceof NoAnswerError ? "Ask for less, such as a shorter time, or ask again." : "Ask again.";
+  const { late, ended } = READ_ADVICE[part];
   const { code, message } = failureOf(error);
-  throw new StoreError(code, `${message} ${advice}`, error);
+  throw new StoreError(code, `${message} ${error instanceof NoAnswerError ? late : ended}`, error);
 }
 
 /** Any error as a StoreError that says what to do. The URL contains a password, so it is never in it. */

@@ -176,7 +176,10 @@ export function postgresStore(options: PostgresStoreOptions): DeliveryStore {
 
   /** Opening ends when the settings are watched. From then on, the heartbeats tell that the database is away. */
   const settings: SharedSettings = {
-    get: () => attempt(() => whileOpening(() => table.get()).catch(throwOfRead)),
+    get: () =>
+      attempt(() =>
+        whileOpening(() => table.get()).catch((error: unknown) => throwOfRead(error, "settings")),
+      ),
     put: (version, text) => attempt(() => whileOpening(() => table.put(version, text))),
     watch(listener) {
       openUntil = Number.NEGATIVE_INFINITY;

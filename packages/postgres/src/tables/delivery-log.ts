@@ -166,7 +166,8 @@ export class DeliveryLog {
   }
 
   #query<Row>(sql: string, values: readonly unknown[]): Promise<readonly Row[]> {
-    return this.#connections.query<Row>("read", { text: inSchema(this.#names, sql) }, values);
+    const statement = { text: inSchema(this.#names, sql), isFiltered: true };
+    return this.#connections.query<Row>("read", statement, values);
   }
 }
 

@@ -26,7 +26,7 @@ export async function listSkipped(
   const { all, any } = skippedConditionsOf(filter, values);
   const where = [...all, any.length === 0 ? "true" : `(${any.join(" OR ")})`].join(" AND ");
   const sql = `SELECT * FROM $.skipped WHERE ${where} ORDER BY accepted_at DESC, id DESC LIMIT ${limit}`;
-  const statement = { text: inSchema(names, sql) };
+  const statement = { text: inSchema(names, sql), isFiltered: true };
   return (await connections.query<SkippedRow>("read", statement, values.list)).map(skippedOf);
 }
 
