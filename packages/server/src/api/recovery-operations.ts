@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import { timeOrderedIds } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
 import { filterOf } from "./delivery-filter.ts";
+import { injectFault, TOO_MANY_FAULTS } from "./inject-fault.ts";
 import { deliveryFor, NO_DELIVERY } from "./lookups.ts";
 import { found, Problem, problemAt } from "./problem.ts";
 import { receiptJson } from "./receipt-json.ts";
@@ -37,7 +38,11 @@ export const recoveryOperations: readonly Operation[] = [
     bodyIsOptional: true,
     maxBodyBytes: 2_097_152,
     answer: { status: 201, schema: ref("Receipt") },
-    errors: { 404: NO_DELIVERY, 422: "Both `body` and `bodyBase64` are given." },
+    errors: {
+      404: NO_DELIVERY,
+      409: `With a fault: ${TOO_MANY_FAULTS}`,
+      422: "Both `body` and `bodyBase64` are given.",
+    },
     handle: (context, { params, body }) => resend(context, params["id"] ?? "", body ?? {}),
   },
   {
@@ -165,7 +170,7 @@ async function resend(
   // Chosen here only for a fault, which must be there before the first attempt. With its own id, the sender stores one copy of two
   // resends at the same time.
   const id = fault === undefined ? undefined : newId(now());
-  const injected = fault && faults.inject({ fault, deliveryId: id });
+  const injected = fault && injectFault(faults, { fault, deliveryId: id });
   try {
     return receiptJson(await sender.resend(original, { id, body: changed }));
   } catch (error) {

@@ -1,15 +1,12 @@
 import type { Duration } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
 import { iso } from "../shapes/times.ts";
+import { injectFault, TOO_MANY_FAULTS } from "./inject-fault.ts";
 import { Problem, problemAt } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 import { CLOCK_BODY, FAULT_BODY } from "./schemas/testing.ts";
 
 const NO_FAULT = "Fault not found, or it has already been injected as often as requested.";
-
-/** Each attempt looks through them. */
-const MOST_FAULTS = 1_000;
-const TOO_MANY_FAULTS = `${MOST_FAULTS} faults are active. Cancel those that are not needed, with DELETE /api/faults/{id}.`;
 
 /** For tests: faults on demand, and control of the clock. */
 export const testingOperations: readonly Operation[] = [
@@ -31,12 +28,11 @@ export const testingOperations: readonly Operation[] = [
     answer: { status: 201, schema: ref("Fault") },
     errors: { 409: TOO_MANY_FAULTS },
     handle({ faults }, { body }) {
-      if (faults.active().length >= MOST_FAULTS) throw new Problem(409, TOO_MANY_FAULTS);
       const { fault, times, seconds, ...scope } = body as FaultBody;
       const strikes = times === "unlimited" ? Number.POSITIVE_INFINITY : times;
       return fault === "rate_limit"
-        ? faults.inject({ fault, seconds: seconds ?? 1, times: strikes })
-        : faults.inject({ fault, ...scope, times: strikes });
+        ? injectFault(faults, { fault, seconds: seconds ?? 1, times: strikes })
+        : injectFault(faults, { fault, ...scope, times: strikes });
     },
   },
   {

@@ -9,6 +9,9 @@ export type FaultRequest =
 /** The change of a fault. */
 export type FaultChange = "injected" | "struck" | "cancelled" | "used_up";
 
+/** The most that are in force: each attempt looks through them, and those that fit none end by nothing else. */
+export const MOST_FAULTS = 1_000;
+
 /** The faults that were injected through the control API, and are not used up. */
 export class FaultList {
   readonly #transport: Pick<FaultyTransport, "inject">;
@@ -28,8 +31,10 @@ export class FaultList {
     this.#onChange = onChange;
   }
 
-  /** Puts a fault in force. */
-  inject(request: FaultRequest): FaultJson {
+  /** Puts a fault in force; undefined when as many are in force as there can be. */
+  inject(request: FaultRequest): FaultJson | undefined {
+    this.lookForStrikes();
+    if (this.#faults.size >= MOST_FAULTS) return undefined;
     const id = this.#nextId++;
     const injected =
       request.fault === "rate_limit" ? countdown(request.times ?? 1) : this.#injectIntoSender(request);

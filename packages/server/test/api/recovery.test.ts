@@ -58,6 +58,20 @@ describe("a delivery", () => {
     expect(received().at(-1)).toBe("Another");
   });
 
+  it("is not sent again with a fault while a thousand faults are active: one for a delivery that waits is used up by nothing else", async () => {
+    const id = await record("Ordered");
+    const fault = { fault: "reset", messageId: "none" };
+    for (let n = 0; n < 1_000; n += 1) await server.control("POST", "/faults", fault);
+    const resending = await call("POST", `/deliveries/${id}/resend`, { fault: "reset" });
+    expect(resending.status).toBe(409);
+    expect(resending.json()).toMatchObject({
+      detail: "1000 faults are active. Cancel those that are not needed, with DELETE /api/faults/{id}.",
+    });
+    expect((await call("GET", "/deliveries/count")).json()).toEqual({ count: 1 });
+    await call("DELETE", "/faults/1");
+    expect((await call("POST", `/deliveries/${id}/resend`, { fault: "reset" })).status).toBe(201);
+  });
+
   it("that does not exist is not sent, and leaves no fault behind", async () => {
     expect((await call("POST", "/deliveries/none/resend", { fault: "reset" })).status).toBe(404);
     expect((await call("GET", "/faults")).json()).toEqual([]);
