@@ -19,6 +19,7 @@ export type {
 } from "./engine/sender.ts";
 export type { SenderEvents } from "./engine/sender-events.ts";
 export { SenderClosedError } from "./engine/sender.ts";
+export { CloseError, type CloseErrorCode } from "./engine/close-error.ts";
 export type { DeliveryPage, SkippedPage } from "./engine/pages.ts";
 export type { ResendAll, ResendOptions, ResendProgress } from "./engine/resend-options.ts";
 export type { RetryAll } from "./engine/retry-options.ts";

@@ -1,4 +1,5 @@
 import {
+  CloseError,
   createSender,
   createTransport,
   sqliteStore,
@@ -226,8 +227,13 @@ describe("close() keeps its deadline", () => {
       const close = (): Promise<never> => Promise.reject(thrown);
       const sender = await createSender({ url: ENDPOINT_URL, transport: { ...silentTransport(), close } });
       const { error } = await closingTime(() => sender.close({ deadline: 0 }), 6_000);
-      expect(error).toBeInstanceOf(Error);
-      expect(error).toMatchObject({ message: expect.stringContaining("close(): the transport failed: ") });
+      expect(error).toBeInstanceOf(CloseError);
+      expect(error).toMatchObject({
+        code: "ERR_CLOSE_FAILED",
+        part: "transport",
+        message: expect.stringContaining("close(): the transport failed: "),
+        cause: thrown,
+      });
     },
   );
 
@@ -238,6 +244,8 @@ describe("close() keeps its deadline", () => {
     const { isLate, error } = await closingTime(() => sender.close({ deadline: 0 }), 6_000);
 
     expect(error).toMatchObject({
+      code: "ERR_CLOSE_LATE",
+      part: "transport",
       message: "close(): the transport did not close by the deadline and was left behind.",
     });
     expect(isLate).toBe(false);
@@ -262,6 +270,8 @@ describe("close() keeps its deadline", () => {
     const { isLate, error } = await closingTime(() => sender.close({ deadline: 0 }), 6_000);
 
     expect(error).toMatchObject({
+      code: "ERR_CLOSE_LATE",
+      part: "store",
       message: "close(): the store did not close by the deadline and was left behind.",
     });
     expect(isLate).toBe(false);

@@ -67,6 +67,17 @@ export const SENDER_CODES: CodePages = {
     fix: "Close the sender after the last call. Deliveries on disk are sent after the next start.",
     ...ts("await receipt.settled();\nawait sender.close();"),
   },
+  ERR_CLOSE_LATE: {
+    cause:
+      "The transport or the store did not close by the deadline, as the store does not while its database does not answer.",
+    fix: "Give a longer deadline. What was accepted is kept in a store on disk or in PostgreSQL, and delivered after the next start.",
+    ...ts('await sender.close({ deadline: "30s" });'),
+  },
+  ERR_CLOSE_FAILED: {
+    cause: "The transport or the store threw something that is no error when it was closed.",
+    fix: "Look at `cause` of the error, and throw an `Error` in `close()` of the transport or the store.",
+    ...ts("await sender.close().catch(({ part, cause }) => console.error(part, cause));"),
+  },
 };
 
 /** `code` of the error of a failed `expect()` of a test sender. */

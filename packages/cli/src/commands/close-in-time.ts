@@ -1,4 +1,5 @@
 import { messageOf } from "@countersign/protocol";
+import { CloseError } from "@countersign/sender";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 
 /**
@@ -21,9 +22,9 @@ export async function closeInTime(
 
 /** The library speaks of its method and of its deadline, which the caller of the command has not given. */
 function inWordsOfTheCommand(error: unknown, drainMs: number): string {
-  const [, part, isLate] =
-    /^close\(\): the (\w+) (did not close by the deadline)?/u.exec(messageOf(error)) ?? [];
-  if (isLate === undefined) return messageOf(error).replace(/^close\(\): the/u, "The");
+  if (!(error instanceof CloseError)) return messageOf(error);
+  const { code, part, cause } = error;
+  if (code === "ERR_CLOSE_FAILED") return `The ${part} could not be closed: ${String(cause)}`;
   const kept =
     part === "store" ? " What was accepted is kept in it, and what has not ended is delivered later." : "";
   return `The ${part} did not close within the ${drainMs / 1_000} s of --drain.${kept}`;

@@ -3,6 +3,7 @@ import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:tim
 import { isError, LONGEST_TIMER_MS } from "@countersign/protocol";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { Transport } from "../transport/transport.ts";
+import { CloseError } from "./close-error.ts";
 import type { Engine } from "./engine.ts";
 
 /** The parts that a sender closes. */
@@ -34,7 +35,7 @@ export async function closeParts(
   const wholeMs = Math.min(deadlineMs, LONGEST_TIMER_MS);
   const windDownMs = Math.min(Math.max(wholeMs * WIND_DOWN_SHARE, MIN_WIND_DOWN_MS), MAX_WIND_DOWN_MS);
   await engine.stop(Math.max(wholeMs - windDownMs, 0), windDownMs / 2);
-  const problemOfPart = (part: string, close: () => Promise<void>): Promise<Error | undefined> =>
+  const problemOfPart = (part: CloseError["part"], close: () => Promise<void>): Promise<Error | undefined> =>
     problemOf(part, close, Math.max(wholeMs - (performance.now() - startedAt), windDownMs / 2));
   // One after the other: a store that writes to a slow disk must not make the transport seem to hang.
   const problems = [
@@ -45,11 +46,19 @@ export async function closeParts(
 }
 
 /** Why a part did not close; undefined when it did. */
-async function problemOf(part: string, close: () => Promise<void>, ms: number): Promise<Error | undefined> {
+async function problemOf(
+  part: CloseError["part"],
+  close: () => Promise<void>,
+  ms: number,
+): Promise<Error | undefined> {
   let timer: NodeJS.Timeout | undefined;
   let turn: NodeJS.Immediate | undefined;
   const hung = new Promise<Error>((resolve) => {
-    const error = new Error(`close(): the ${part} did not close by the deadline and was left behind.`);
+    const error = new CloseError(
+      "ERR_CLOSE_LATE",
+      part,
+      "did not close by the deadline and was left behind.",
+    );
     // A process that was kept waiting until now has not shown that the part hangs: it gets turns to close it.
     const wait = (turns: number): void => {
       turn = turns === 0 ? setImmediate(resolve, error) : setImmediate(wait, turns - 1);
@@ -59,7 +68,9 @@ async function problemOf(part: string, close: () => Promise<void>, ms: number): 
   try {
     return await Promise.race([close().then(() => undefined), hung]);
   } catch (error) {
-    return isError(error) ? error : new Error(`close(): the ${part} failed: ${String(error)}`);
+    return isError(error)
+      ? error
+      : new CloseError("ERR_CLOSE_FAILED", part, `failed: ${String(error)}`, error);
   } finally {
     clearTimeout(timer);
     clearImmediate(turn);

@@ -310,7 +310,8 @@ export interface Sender {
    * Waits for attempts in progress, aborts those that take too long, and closes everything by the deadline. With a
    * store on disk, pending deliveries continue at the next start. Idempotent.
    *
-   * @throws Error when the transport or the store fails to close, or has not by the deadline; everything else is closed
+   * @throws CloseError when the transport or the store has not closed by the deadline, or else what it throws itself; everything else
+   *   is closed
    */
   close(options?: CloseOptions): Promise<void>;
   /** The same as `close()`, for `await using`. */
