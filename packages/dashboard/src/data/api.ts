@@ -1,5 +1,6 @@
 import { withQuery, type Query } from "../route/query.ts";
 import { signal } from "../signals/signals.ts";
+import type { Count } from "../shapes/types.ts";
 
 /** One wrong part of what was sent. */
 export interface FieldError {
@@ -95,9 +96,12 @@ export async function remove<T>(path: string): Promise<T> {
   return (await call<T>("DELETE", path)).data;
 }
 
+/** How many deliveries match, and which events that includes. */
+export const count = (query?: Query): Promise<Count> => get<Count>("/deliveries/count", query);
+
 /** How many deliveries match. */
 export async function countDeliveries(query?: Query): Promise<number> {
-  return (await get<{ readonly count: number }>("/deliveries/count", query)).count;
+  return (await count(query)).count;
 }
 
 /** What to show of anything that was thrown. */

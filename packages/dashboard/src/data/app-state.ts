@@ -12,7 +12,7 @@ import type { Source } from "../shapes/settings.ts";
 import type { Stats } from "../shapes/stats.ts";
 import type { Clock, Fault, LiveEvent, State, Status } from "../shapes/types.ts";
 
-export const list = new DeliveryList(() => (clock.value ? serverNow() : 0));
+export const list = new DeliveryList();
 /** What the server has told of itself; until then, what holds for most. */
 export const status = signal<Status>({
   delivers: true,

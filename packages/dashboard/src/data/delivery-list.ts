@@ -1,6 +1,6 @@
 import { newestFirst, type Cursor } from "@countersign/sender/store";
 import { applyEvent, newRow, type Row } from "../shapes/row.ts";
-import type { LiveEvent } from "../shapes/types.ts";
+import type { Count, LiveEvent } from "../shapes/types.ts";
 import { messageOf } from "./api.ts";
 import { changes, matchesInfo, matchesRow, readFilter, type Filter } from "./filter.ts";
 import { PAGE, PAGES_AT_ONCE, readCounts, readFirst, readPage, type Counts } from "./pages.ts";
@@ -24,6 +24,13 @@ export type ListState =
   | { readonly kind: "loading" }
   | { readonly kind: "ready" }
   | { readonly kind: "failed"; readonly message: string };
+
+/** A delivery that an event told of. */
+interface Told {
+  /** The id of the event. */
+  readonly event: string;
+  readonly matches: boolean;
+}
 
 /** The deliveries that match the filter: read page by page, and kept current by the events. */
 export class DeliveryList {
@@ -52,14 +59,11 @@ export class DeliveryList {
   #undrawn = 0;
   /** What `total` and `all` will be when they are drawn next. */
   #counts: Counts = { total: undefined, all: undefined };
+  /** How often it is being asked how many there are, and what was accepted meanwhile: the answer may not have it. */
+  #asking = 0;
+  #meanwhile: Told[] = [];
 
-  /** When it was asked how many there are, by the clock of the server. */
-  #countedAt = 0;
-  readonly #now: () => number;
-
-  /** @param now The time of the server; 0 while it is not known, and what comes then is counted. */
-  constructor(now: () => number, capacity?: number) {
-    this.#now = now;
+  constructor(capacity?: number) {
     this.rows = new RowStore(capacity);
   }
 
@@ -213,26 +217,36 @@ export class DeliveryList {
    */
   async count(follows = false): Promise<void> {
     const load = this.#load;
-    const now = this.#now();
     const { length } = this.rows;
+    this.#asking += 1;
     try {
       const counts = await readCounts(this.#filter);
       if (load !== this.#load) return;
       this.#counts = counts;
-      this.#countedAt = now;
+      for (const told of this.#meanwhile) this.#add(told);
       this.#changed();
-      if (follows && (counts.total ?? length) < length) this.outdate();
+      if (follows && (counts.total?.count ?? length) < length) this.outdate();
     } catch {
       // It is asked again.
+    } finally {
+      this.#asking -= 1;
+      if (this.#asking === 0) this.#meanwhile = [];
     }
+  }
+
+  /** Counts what an event has told of, unless the server has. */
+  #add({ event, matches }: Told): void {
+    const { total, all } = this.#counts;
+    if (isAfter(event, all)) all.count += 1;
+    if (matches && isAfter(event, total)) total.count += 1;
   }
 
   /** Has the list drawn. */
   readonly #changed = withPauses(() => {
     batch(() => {
       this.waiting.value = this.#arrived.size;
-      this.total.value = this.#counts.total;
-      this.all.value = this.#counts.all;
+      this.total.value = this.#counts.total?.count;
+      this.all.value = this.#counts.all?.count;
       this.version.value += 1;
     });
     // A millisecond for each event that was taken over.
@@ -248,12 +262,12 @@ export class DeliveryList {
       if (!("delivery" in event)) continue;
       const row = this.find(event.delivery.id);
       if (event.event === "accepted") {
-        const arrived = newRow(event.delivery);
-        // What was listed before its event came was counted with the list, and so was what was accepted before it was counted.
-        const isCounted = exact || row !== undefined || arrived.acceptedAt < this.#countedAt;
-        if (this.#counts.all !== undefined && !isCounted) this.#counts.all += 1;
+        const matches = !changing && matchesInfo(this.#filter, event.delivery);
+        const told = { event: event.id, matches };
+        this.#add(told);
+        if (this.#asking > 0) this.#meanwhile.push(told);
         if (changing) refresh = true;
-        else if (!row && matchesInfo(this.#filter, event.delivery)) this.#arrive(arrived, isCounted);
+        else if (!row && matches) this.#arrive(newRow(event.delivery));
         continue;
       }
       if (row) applyEvent(row, event, exact);
@@ -266,8 +280,7 @@ export class DeliveryList {
     setTimeout(() => void this.#refresh(), REFRESH_MS);
   }
 
-  #arrive(row: Row, isCounted: boolean): void {
-    if (!isCounted && this.#counts.total !== undefined) this.#counts.total += 1;
+  #arrive(row: Row): void {
     if (this.#arrived.size >= MAX_WAITING) this.#outdated = true;
     else this.#arrived.set(row.id, row);
     if (!this.#held && this.#arrived.size > PAGE) this.release();
@@ -292,4 +305,13 @@ export class DeliveryList {
       // The next event tries again.
     }
   }
+}
+
+/** Whether an event came after what was counted. Its number follows the run of the server. */
+function isAfter(event: string, counted: Count | undefined): counted is Count {
+  return counted !== undefined && numberOf(event) > numberOf(counted.lastEvent);
+}
+
+function numberOf(event: string): number {
+  return Number(event.split("-")[1]);
 }

@@ -1,7 +1,7 @@
 import type { Cursor } from "@countersign/sender/store";
 import { rowOf, type Row } from "../shapes/row.ts";
-import type { DeliveryPage } from "../shapes/types.ts";
-import { countDeliveries, get } from "./api.ts";
+import type { Count, DeliveryPage } from "../shapes/types.ts";
+import { count, get } from "./api.ts";
 import { isLocal, matchesRow, toQuery, type Filter } from "./filter.ts";
 
 /** How many deliveries a page has at most. */
@@ -25,8 +25,8 @@ interface Part {
 
 /** How many deliveries match a filter, and how many there are, as far as is known. */
 export interface Counts {
-  total: number | undefined;
-  all: number | undefined;
+  total: Count | undefined;
+  readonly all: Count | undefined;
 }
 
 /** Reads a page of the deliveries that match. It has fewer rows than its limit where the page itself leaves some out. */
@@ -62,6 +62,6 @@ export async function readFirst(filter: Filter, wanted: number, isOver: () => bo
 
 /** Asks how many match. What the page itself leaves out is not counted by the server. */
 export async function readCounts(filter: Filter): Promise<Counts> {
-  const [matching, all] = await Promise.all([countDeliveries(toQuery(filter)), countDeliveries()]);
+  const [matching, all] = await Promise.all([count(toQuery(filter)), count()]);
   return { total: isLocal(filter) ? undefined : matching, all };
 }

@@ -54,6 +54,12 @@ export interface DeliveryDetail extends DeliverySummary {
   readonly advice?: string;
 }
 
+export interface Count {
+  count: number;
+  /** The id of the last event that was counted. */
+  readonly lastEvent: string;
+}
+
 export interface DeliveryPage {
   readonly deliveries: readonly DeliverySummary[];
   readonly next?: string;

@@ -29,7 +29,7 @@ describe.skipIf(missing)(`what others send${why}`, () => {
     const { server, receiver, api } = await startSetting();
     receiver.mode = { status: 400, body: "\u001B[31m not { JSON\u202E" };
     await server.sender.track({ userId: "u1", event: "Large" });
-    await vi.waitFor(async () => expect(await api("GET", "/deliveries/count")).toEqual({ count: 1 }));
+    await vi.waitFor(async () => expect(await api("GET", "/deliveries/count")).toMatchObject({ count: 1 }));
     const [delivery] = ((await api("GET", "/deliveries")) as { deliveries: { id: string }[] }).deliveries;
     const large = JSON.stringify({
       list: Array.from({ length: 20_000 }, (_, n) => ({ n, text: "x".repeat(30) })),

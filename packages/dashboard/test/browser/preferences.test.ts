@@ -154,7 +154,7 @@ describe.skipIf(missing)(`what a person prefers${why}`, () => {
       await resent;
     }
     await page.keyboard.up("r");
-    expect(await setting.api("GET", "/deliveries/count")).toEqual({ count: 6 });
+    expect(await setting.api("GET", "/deliveries/count")).toMatchObject({ count: 6 });
   });
 
   it("what is not shown as text can be copied also where the page comes without TLS", async () => {

@@ -29,10 +29,15 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/deliveries/count",
     id: "countDeliveries",
-    summary: "How many deliveries match.",
+    summary:
+      "How many deliveries match, and the last event of the stream that is counted: who follows the stream adds what was accepted after it.",
     query: FILTER_PARAMETERS,
     answer: { status: 200, schema: ref("Count") },
-    handle: async ({ sender }, { query }) => ({ count: await sender.count(filterOf(query)) }),
+    async handle({ sender, events: { log } }, { query }) {
+      // As it is before: an event comes after what it tells of was stored.
+      const lastEvent = log.idOf(log.last);
+      return { count: await sender.count(filterOf(query)), lastEvent };
+    },
   },
   {
     method: "GET",

@@ -89,7 +89,13 @@ export const deliverySchemas: Schemas = {
     },
     [...ABSENT_IN_SUMMARY, "bodyBase64", "signature", "advice"],
   ),
-  Count: object({ count: COUNT }),
+  Count: object({
+    count: COUNT,
+    lastEvent: {
+      type: "string",
+      description: "The id of the newest event by then. What events before it, or it, told of is counted.",
+    },
+  }),
   Cleared: object({ removed: COUNT }),
   Retried: object({ id: TEXT }),
   RetriedAll: object({ retried: { ...COUNT, description: "How many were made due." } }),
