@@ -182,8 +182,9 @@ export class OpenStore {
   }
 
   async hasten(id: string, source: string | undefined): Promise<boolean> {
-    const now = Math.floor(this.#options.context.clock.now());
-    const destination = await this.#changes.hasten(id, source, now);
+    const of = source ?? (await this.log.sourceOf(id));
+    if (of === undefined) return false;
+    const destination = await this.#changes.hasten(id, of, Math.floor(this.#options.context.clock.now()));
     if (destination === undefined) return false;
     this.#stirred([destination]);
     return true;

@@ -56,12 +56,12 @@ export class DeliveryChanges {
   }
 
   /** Makes a waiting delivery due now, or leaves it its place if it is due already; resolves to its destination, undefined when it is not waiting. */
-  async hasten(id: string, source: string | undefined, now: number): Promise<string | undefined> {
-    const values = [encodeText(id), source === undefined ? null : encodeText(source)];
+  async hasten(id: string, source: string, now: number): Promise<string | undefined> {
+    const key = [encodeText(source), encodeText(id)];
     for (;;) {
-      const [row] = await this.#query<{ source: string; progress: string }>(WAITING, values);
+      const [row] = await this.#query<{ progress: string }>(WAITING, key);
       if (row === undefined) return undefined;
-      const given = [row.source, values[0], now, hastenedColumn(row), row.progress];
+      const given = [...key, now, hastenedColumn(row), row.progress];
       const [hastened] = await this.#query<{ destination: string }>(HASTEN, given);
       if (hastened !== undefined) return decodeText(hastened.destination);
     }
@@ -105,9 +105,7 @@ function hastenedColumn(row: { readonly progress: string }): string {
   return encodeText(JSON.stringify(hastenedProgress(progressOf(row))));
 }
 
-const WAITING = `SELECT source, progress FROM $.delivery
-  WHERE source IN (SELECT $2::text WHERE $2::text IS NOT NULL UNION ALL ${SOURCES} AND $2::text IS NULL)
-    AND id = $1 AND worker IS NULL`;
+const WAITING = `SELECT progress FROM $.delivery WHERE source = $1 AND id = $2 AND worker IS NULL`;
 
 /** Only what was read is replaced: a round that has ended since may say that an endpoint rejected, which must not be lost. */
 const HASTEN = `UPDATE $.delivery SET due_at = least(due_at, $3::bigint), progress = $4

@@ -241,6 +241,8 @@ export interface DeliveryStore {
   /**
    * Makes a waiting delivery due now, also for endpoints that asked to be called later. One that is due already keeps its place
    * among the others. Resolves to false when it is not pending or is being delivered.
+   *
+   * @param source That of the delivery. Without it, the one that `find` gives is meant.
    */
   hasten(id: string, source?: string): Promise<boolean>;
   /**

@@ -725,6 +725,19 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         }
       });
 
+      it("under one id in two sources is tried where the id alone finds it: the other of both would be tried, and nobody sees which", async () => {
+        await accept({ id: "same", messageId: "m-shop" });
+        await accept({ id: "same", messageId: "m-app", destination: APP });
+        const found = await store.find("same");
+        rounds.serve(store, found?.destination ?? "");
+        await rounds.toBe("same");
+        await rounds.end("same", delivered());
+        expect(await store.find("same")).toMatchObject({ source: found?.source, state: "delivered" });
+        expect(await store.hasten("same")).toBe(false);
+        for (const { source } of await store.list({ state: "pending" }))
+          expect(await store.hasten("same", source)).toBe(true);
+      });
+
       it("is refused when it is not known", async () => {
         expect(await store.repeat("nothing", { id: "d2", acceptedAt: now })).toBe(false);
         expect(await listed()).toEqual([]);
