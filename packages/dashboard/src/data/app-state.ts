@@ -170,7 +170,10 @@ async function begin(): Promise<void> {
 }
 
 const COUNT_EVERY_MS = 60_000;
-/** So often something is asked, so that a server that hangs is noticed; what waits for an endpoint that fails grows meanwhile. */
+/**
+ * So often the time is asked, so that a server that hangs is noticed, and that code in its process has advanced a virtual clock; what
+ * waits for an endpoint that fails grows meanwhile.
+ */
 const ASK_EVERY_MS = 10_000;
 
 /** Connects the page: the stream, and the list that follows the URL. */
@@ -187,7 +190,7 @@ export function start(): void {
   });
   setInterval(() => void list.count(true), COUNT_EVERY_MS);
   setInterval(
-    () => void (failing.value.length > 0 ? loadStats() : loadClock()).catch(() => {}),
+    () => void Promise.allSettled([loadClock(), failing.value.length > 0 && loadStats()]),
     ASK_EVERY_MS,
   );
 }

@@ -398,6 +398,20 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(page.url()).toContain("over=");
   });
 
+  it("header: has the virtual time within ten seconds when code in the server's process advances it, also while an endpoint fails", async () => {
+    const { server, clock, receiver, track } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered", 6);
+    const page = await openPage(server.url, { clock: true });
+    await page.getByText(/^Failing since/).waitFor();
+    const time = page.getByRole("link", { name: /^Virtual time/ });
+    const hour = async (): Promise<number> => Number(/(\d+):\d+/.exec(await time.innerText())?.[1]);
+    const before = await hour();
+    await clock.advance("3h");
+    await page.clock.fastForward(10_000);
+    await vi.waitFor(async () => expect(((await hour()) - before + 24) % 24).toBe(3));
+  });
+
   it("budget: says that a bar of attempts and its list of deliveries can differ, and the list says what it filters by", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";

@@ -7,7 +7,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sign } from "@countersign/core";
-import { virtualClock } from "@countersign/protocol";
+import { virtualClock, type VirtualClock } from "@countersign/protocol";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { onTestFinished } from "vitest";
 
@@ -64,6 +64,8 @@ async function listening(server: Server): Promise<number> {
 /** A server with its page, in virtual time, that sends to a receiver. */
 export interface Setting {
   readonly server: CountersignServer;
+  /** The clock of the server, as code in its process has it. */
+  readonly clock: VirtualClock;
   readonly receiver: Receiver;
   /** Records track calls for users `u1`, `u2`, …, and returns when every attempt that is due has ended. */
   readonly track: (event: string, count?: number, fields?: object) => Promise<void>;
@@ -76,11 +78,10 @@ export async function startSetting(options: Partial<ServerOptions> = {}): Promis
   const clock = virtualClock();
   const server = await createServer({ to: receiver.url, secret: SECRET, port: 0, clock, ...options });
   onTestFinished(() => server.close({ deadlineMs: 1_000 }));
-  return settingOf(server, receiver, () => clock.advance(0));
+  return settingOf(server, receiver, clock);
 }
 
-/** @param settle Waits until every attempt that is due has ended. */
-function settingOf(server: CountersignServer, receiver: Receiver, settle: () => Promise<void>): Setting {
+function settingOf(server: CountersignServer, receiver: Receiver, clock: VirtualClock): Setting {
   let users = 0;
   const request = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const response = await fetch(server.url + path, {
@@ -96,6 +97,7 @@ function settingOf(server: CountersignServer, receiver: Receiver, settle: () => 
   };
   return {
     server,
+    clock,
     receiver,
     api: (method, path, body) => request(method, `/api${path}`, body),
     async track(event, count = 1, fields = {}) {
@@ -104,7 +106,8 @@ function settingOf(server: CountersignServer, receiver: Receiver, settle: () => 
         return { type: "track", userId: `u${users}`, event, properties: { n: users }, ...fields };
       });
       await request("POST", "/v1/batch", { writeKey: "any", batch });
-      await settle();
+      // Every attempt that is due has ended then.
+      await clock.advance(0);
     },
   };
 }
