@@ -9,7 +9,7 @@ import { migrate } from "../src/schema/migrate.ts";
 import { MIGRATIONS } from "../src/schema/migrations.ts";
 import { dayOf, inSchema, namesOf } from "../src/schema/names.ts";
 import { delivering } from "./support/delivering.ts";
-import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
 
 const server = await startPostgres();
@@ -41,7 +41,63 @@ describe.skipIf(server === undefined)(
       expect(found).toEqual(tables.map((table) => ({ table })));
     });
 
-    it.each([1, 2, 3])(
+    it("of version 3: a day that an administrator has moved into a schema of his own keeps no new version from starting", async () => {
+      const schema = newSchema();
+      const names = namesOf(schema);
+      const today = dayOf(Date.now());
+      const archive = `${schema}_archive`;
+      await ask(
+        url,
+        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; CREATE SCHEMA ${schema} AUTHORIZATION ${schema}; CREATE SCHEMA ${archive}`,
+      );
+      const own = Object.assign(new URL(url), { username: schema, password: "a" }).href;
+      const connections = new Connections({ url: own });
+      onTestFinished(() => connections.close());
+      await migrate(connections, names, MIGRATIONS.slice(0, 3));
+      await new DayPartitions(connections, names).ensure([today - 1, today]);
+      await ask(
+        url,
+        `ALTER TABLE ${names.table(`ended_${today - 1}`)} SET SCHEMA ${archive}; GRANT USAGE ON SCHEMA ${archive} TO ${schema}`,
+      );
+      const store = postgresStore({ url: own, schema });
+      onTestFinished(() => store.close());
+      expect(await store.open(quietContext(systemClock()))).toEqual({ generation: 1 });
+    });
+
+    it("of version 3: a writer who waits for an index of what is pending has his turn before the next one", async () => {
+      const schema = newSchema();
+      const names = namesOf(schema);
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await migrate(connections, names, MIGRATIONS.slice(0, 3));
+      const writers = await Promise.all([connectTo(url), connectTo(url)]);
+      onTestFinished(async () => void (await Promise.all(writers.map((writer) => writer.end()))));
+      const [first, second] = writers;
+      const write = inSchema(names, "BEGIN; LOCK TABLE $.delivery IN ROW EXCLUSIVE MODE");
+      const waiting = async (mode: string): Promise<boolean> => {
+        const sql = `SELECT FROM pg_locks WHERE relation = '$.delivery'::regclass AND mode = '${mode}' AND NOT granted`;
+        return (await ask(url, inSchema(names, sql))).length > 0;
+      };
+      await first.query(write);
+      const store = postgresStore({ url, schema });
+      onTestFinished(() => store.close());
+      const opening = store.open(quietContext(systemClock()));
+      opening.catch(() => {});
+      await until("an index waits for the first writer", () => waiting("ShareLock"));
+      const written = second.query(write);
+      await until("the second waits for the index", () => waiting("RowExclusiveLock"));
+      await first.query("COMMIT");
+      await written;
+      const [row] = await ask<{ value: string }>(
+        url,
+        inSchema(names, "SELECT value FROM $.meta WHERE key = 'version'"),
+      );
+      expect(Number(row?.value)).toBeLessThan(MIGRATIONS.length);
+      await second.query("COMMIT");
+      expect(await opening).toEqual({ generation: 1 });
+    });
+
+    it.each(MIGRATIONS.slice(1).map((_, index) => index + 1))(
       "of version %i: what was pending is delivered, and pages are in the order of the ids within a millisecond",
       async (version) => {
         const schema = newSchema();

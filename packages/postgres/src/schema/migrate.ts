@@ -20,44 +20,51 @@ const NO_TRANSACTION_TIMEOUT = `SELECT set_config('transaction_timeout', '0', tr
 const LOCK = 4_353_444_401;
 
 /**
- * Brings the schema to the present version, in one transaction: one that fails leaves it as it was.
+ * Brings the schema to the present version, one step after the other. Each is a transaction of its own, so that what it locks is
+ * free again before the next one. One that fails leaves the schema as it was before that step.
  *
  * @param steps Each takes the schema from the version of its position to the next.
  * @returns how often it was opened before
  * @throws StoreError `ERR_STORE_NEWER` when a newer version of this package changed it so that this one cannot use it
  */
-export function migrate(
+export async function migrate(
   connections: Connections,
   names: Names,
   steps: readonly Migration[] = MIGRATIONS,
 ): Promise<{ readonly generation: number }> {
-  return connections.transaction("control", async (run) => {
-    await assertServer(run);
-    await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
-    await run("SELECT pg_advisory_xact_lock($1)", [LOCK]);
-    // The server asks for the privilege to create a schema also where IF NOT EXISTS would find it.
-    const [found] = await run<{ there: boolean }>("SELECT to_regnamespace($1) IS NOT NULL AS there", [
-      names.schema,
-    ]);
-    if (found?.there !== true) await run(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`);
-    await run(
-      inSchema(names, "CREATE TABLE IF NOT EXISTS $.meta (key text PRIMARY KEY, value bigint NOT NULL)"),
-    );
-    const version = await valueOf(run, names, "version");
-    assertKnown(version, await valueOf(run, names, "works_with"), steps.length);
-    const missing = steps.slice(version);
-    const last = missing.at(-1);
-    if (last !== undefined) {
-      await run(`SET LOCAL statement_timeout = ${STEP_MS}`);
-      await run(NO_TRANSACTION_TIMEOUT);
-      for (const { sql } of missing) await run(inSchema(names, sql), [], STEP_MS);
-      await put(run, names, "version", steps.length);
-      await put(run, names, "works_with", last.worksWith);
-    }
+  for (;;) {
+    const generation = await connections.transaction("control", (run) => takeStep(run, names, steps));
+    if (generation !== undefined) return { generation };
+  }
+}
+
+/** Takes the next step. When none is left, counts that the schema is opened, and returns how often it was before. */
+async function takeStep(run: Run, names: Names, steps: readonly Migration[]): Promise<number | undefined> {
+  await assertServer(run);
+  await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
+  await run("SELECT pg_advisory_xact_lock($1)", [LOCK]);
+  // The server asks for the privilege to create a schema also where IF NOT EXISTS would find it.
+  const [found] = await run<{ there: boolean }>("SELECT to_regnamespace($1) IS NOT NULL AS there", [
+    names.schema,
+  ]);
+  if (found?.there !== true) await run(`CREATE SCHEMA IF NOT EXISTS ${names.schema}`);
+  await run(
+    inSchema(names, "CREATE TABLE IF NOT EXISTS $.meta (key text PRIMARY KEY, value bigint NOT NULL)"),
+  );
+  const version = await valueOf(run, names, "version");
+  assertKnown(version, await valueOf(run, names, "works_with"), steps.length);
+  const next = steps[version];
+  if (next === undefined) {
     const generation = await valueOf(run, names, "opened");
     await put(run, names, "opened", generation + 1);
-    return { generation };
-  });
+    return generation;
+  }
+  await run(`SET LOCAL statement_timeout = ${STEP_MS}`);
+  await run(NO_TRANSACTION_TIMEOUT);
+  await run(inSchema(names, next.sql), [], STEP_MS);
+  await put(run, names, "version", version + 1);
+  await put(run, names, "works_with", next.worksWith);
+  return undefined;
 }
 
 async function assertServer(run: Run): Promise<void> {

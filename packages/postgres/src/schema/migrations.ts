@@ -1,6 +1,6 @@
 import { beginningOf, KNOWN_TRAIT_KEY } from "./names.ts";
 
-/** One step from a version of the schema to the next. Released ones are never edited. */
+/** One step from a version of the schema to the next: a transaction of its own. Released ones are never edited. */
 export interface Migration {
   readonly sql: string;
   /**
@@ -188,33 +188,44 @@ CREATE INDEX ended_lost ON $.ended (state, accepted_at) WHERE state <> 'delivere
 CREATE INDEX ended_outcome ON $.ended (last_outcome, accepted_at) WHERE last_outcome <> 'success'`;
 
 /**
- * A list finds what waits by each of its fields, as it finds what has ended: without an index, one that matches little reads all
- * that waits. An attempt is what the last three are about, so what has had none is not in them.
- *
  * Of the beginning of an event's name the server knows how frequent it is only by statistics of their own, since the index is of a
  * part of the rows: a search that found few or none was taken for a frequent one, and read all deliveries from the newest on. Days
- * to come get the statistics of the table. What locks out writers comes last.
+ * to come get the statistics of the table, and those that are there get them here: of days gone by the server learns nothing by
+ * itself. They belong to the schema, since a day that an administrator has moved may be in one where this user may make nothing.
  */
 const FOURTH = `
 CREATE STATISTICS $.ended_event_beginning ON (${beginningOf("event")}) FROM $.ended;
 DO $do$
-DECLARE part record;
+DECLARE
+  own regnamespace := (SELECT relnamespace FROM pg_class WHERE oid = '$.ended'::regclass);
+  part regclass;
 BEGIN
-  FOR part IN SELECT nspname AS schema, relname AS name FROM pg_inherits JOIN pg_class AS c ON c.oid = inhrelid
-      JOIN pg_namespace AS n ON n.oid = relnamespace WHERE inhparent = '$.ended'::regclass LOOP
-    EXECUTE format('CREATE STATISTICS %I.%I ON (${beginningOf("event")}) FROM %I.%I',
-      part.schema, part.name || '_event_beginning', part.schema, part.name);
+  FOR part IN SELECT relid FROM pg_partition_tree('$.ended') JOIN pg_class ON oid = relid WHERE isleaf AND relkind = 'r' LOOP
+    EXECUTE format('CREATE STATISTICS %s.%I ON (${beginningOf("event")}) FROM %s', own, 'ended_event_beginning_' || part::oid, part);
+    EXECUTE format('ANALYZE %s (event)', part);
   END LOOP;
-END $do$;
-ANALYZE $.ended;
+END $do$`;
+
+/** Of what waits, the same. */
+const FIFTH = `
 CREATE STATISTICS $.delivery_event_beginning ON (${beginningOf("event")}) FROM $.delivery;
-CREATE INDEX delivery_event ON $.delivery (${beginningOf("event")}, accepted_at) WHERE worker IS NULL AND event IS NOT NULL;
-CREATE INDEX delivery_type ON $.delivery (type, accepted_at) WHERE worker IS NULL;
-CREATE INDEX delivery_outcome ON $.delivery (last_outcome, accepted_at) WHERE worker IS NULL AND last_outcome IS NOT NULL;
-CREATE INDEX delivery_status ON $.delivery (last_status, accepted_at) WHERE worker IS NULL AND last_status IS NOT NULL;
-CREATE INDEX delivery_endpoint ON $.delivery (${beginningOf("last_endpoint")}, accepted_at)
-  WHERE worker IS NULL AND last_endpoint IS NOT NULL;
-ANALYZE $.delivery`;
+ANALYZE $.delivery (event)`;
+
+/**
+ * A list finds what waits by each of its fields, as it finds what has ended: without an index, one that matches little reads all
+ * that waits. An attempt is what the last three are about, so what has had none is not in them.
+ *
+ * While an index is made, calls and settlements wait: those of a million pending deliveries take longer together than a caller
+ * waits, so each is a step. A vacuum, which is in the way of the index, is waited for before that.
+ */
+const OF_PENDING = [
+  `CREATE INDEX delivery_event ON $.delivery (${beginningOf("event")}, accepted_at) WHERE worker IS NULL AND event IS NOT NULL`,
+  `CREATE INDEX delivery_type ON $.delivery (type, accepted_at) WHERE worker IS NULL`,
+  `CREATE INDEX delivery_outcome ON $.delivery (last_outcome, accepted_at) WHERE worker IS NULL AND last_outcome IS NOT NULL`,
+  `CREATE INDEX delivery_status ON $.delivery (last_status, accepted_at) WHERE worker IS NULL AND last_status IS NOT NULL`,
+  `CREATE INDEX delivery_endpoint ON $.delivery (${beginningOf("last_endpoint")}, accepted_at)
+     WHERE worker IS NULL AND last_endpoint IS NOT NULL`,
+].map((index) => `LOCK TABLE $.delivery IN SHARE UPDATE EXCLUSIVE MODE; ${index}`);
 
 /** Each takes the schema from the version of its position to the next. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -222,4 +233,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { sql: SECOND, worksWith: 1 },
   { sql: THIRD, worksWith: 1 },
   { sql: FOURTH, worksWith: 1 },
+  { sql: FIFTH, worksWith: 1 },
+  ...OF_PENDING.map((sql) => ({ sql, worksWith: 1 })),
 ];
