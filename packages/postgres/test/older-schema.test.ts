@@ -64,6 +64,24 @@ describe.skipIf(server === undefined)(
       expect(await store.open(quietContext(systemClock()))).toEqual({ generation: 1 });
     });
 
+    it("of version 3, whose tables another user owns: says at once that the user has to own them", async () => {
+      const schema = newSchema();
+      const connections = new Connections({ url });
+      onTestFinished(() => connections.close());
+      await migrate(connections, namesOf(schema), MIGRATIONS.slice(0, 3));
+      await ask(
+        url,
+        `CREATE ROLE ${schema} LOGIN PASSWORD 'a'; GRANT USAGE, CREATE ON SCHEMA ${schema} TO ${schema};
+         GRANT ALL ON ALL TABLES IN SCHEMA ${schema} TO ${schema}`,
+      );
+      const other = Object.assign(new URL(url), { username: schema, password: "a" }).href;
+      const store = postgresStore({ url: other, schema, openWithin: "1h" });
+      await expect(store.open(quietContext(systemClock()))).rejects.toMatchObject({
+        code: "ERR_STORE_READ_ONLY",
+        message: expect.stringMatching(/has to own the tables.*must be owner of table ended/u),
+      });
+    });
+
     it("of version 3: a writer who waits for an index of what is pending has his turn before the next one", async () => {
       const schema = newSchema();
       const names = namesOf(schema);
