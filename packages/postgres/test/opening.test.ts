@@ -161,9 +161,10 @@ describe.skipIf(server === undefined)(
         return /Ask for less|Ask again|Check the database/u.exec((error as Error).message)?.[0] ?? "";
       };
       expect(await adviceOn("SELECT DISTINCT ON", () => store.list({}))).toBe("Ask for less");
-      expect(await adviceOn("SELECT count(*)", () => store.count({}))).toBe("Ask for less");
+      expect(await adviceOn("SELECT count(*)", () => store.count({ type: "track" }))).toBe("Ask for less");
       expect(await adviceOn("WHERE true ORDER BY", () => store.skipped({}))).toBe("Ask for less");
       expect(await adviceOn("find_source", () => store.find("d1"))).toBe("Ask again");
+      expect(await adviceOn("AS count FROM", () => store.count({}))).toBe("Ask again");
       expect(await adviceOn("counts_", () => store.counts())).toBe("Ask again");
       expect(await adviceOn("usage_", () => store.usage())).toBe("Ask again");
       expect(await adviceOn("SELECT version, text", async () => store.settings?.get())).toBe(

@@ -38,7 +38,10 @@ export async function migrate(
   }
 }
 
-/** Takes the next step. When none is left, counts that the schema is opened, and returns how often it was before. */
+/**
+ * Takes the next step, or all of them where there is nothing yet, and so nobody who waits. When none is left, counts that the schema
+ * is opened, and returns how often it was before.
+ */
 async function takeStep(run: Run, names: Names, steps: readonly Migration[]): Promise<number | undefined> {
   await assertServer(run);
   await run(`SET LOCAL lock_timeout = '${LOCK_WAIT}'`);
@@ -53,17 +56,18 @@ async function takeStep(run: Run, names: Names, steps: readonly Migration[]): Pr
   );
   const version = await valueOf(run, names, "version");
   assertKnown(version, await valueOf(run, names, "works_with"), steps.length);
-  const next = steps[version];
-  if (next === undefined) {
+  const next = version === 0 ? steps : steps.slice(version, version + 1);
+  const last = next.at(-1);
+  if (last === undefined) {
     const generation = await valueOf(run, names, "opened");
     await put(run, names, "opened", generation + 1);
     return generation;
   }
   await run(`SET LOCAL statement_timeout = ${STEP_MS}`);
   await run(NO_TRANSACTION_TIMEOUT);
-  await run(inSchema(names, next.sql), [], STEP_MS);
-  await put(run, names, "version", version + 1);
-  await put(run, names, "works_with", next.worksWith);
+  for (const { sql } of next) await run(inSchema(names, sql), [], STEP_MS);
+  await put(run, names, "version", version + next.length);
+  await put(run, names, "works_with", last.worksWith);
   return undefined;
 }
 
