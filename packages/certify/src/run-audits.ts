@@ -4,7 +4,7 @@ import { ACCEPTS_PLAIN } from "./audits/foundations.ts";
 import { freshText } from "./audits/messages.ts";
 import { MADE_UP_SIGNATURE } from "./audits/signatures.ts";
 import { lateness } from "./audits/takes-deliveries.ts";
-import { hasAnswered } from "./probe/has-answered.ts";
+import { hasAnswered, TOO_MANY_REQUESTS } from "./probe/has-answered.ts";
 import type { Delivery, Probe } from "./probe/probe.ts";
 import type { AuditResult } from "./report/report.ts";
 
@@ -84,9 +84,10 @@ class Run {
   }
 
   async #runAlone(audit: Audit): Promise<void> {
-    const unanswered = this.#probe.unanswered;
+    const { unanswered, limited } = this.#probe;
     const result = await runOne(audit, this.#probe);
     this.#conclude(audit, result);
+    if (result.outcome === "failed") await this.#checkLimit(limited, [audit]);
     const fellSilent = result.outcome === "failed" && this.#probe.unanswered > unanswered;
     if (fellSilent && !(await comesBack(this.#probe))) {
       this.#reason = `the receiver has not answered since ${audit.id}`;
@@ -95,7 +96,7 @@ class Run {
   }
 
   async #runTogether(group: readonly Audit[]): Promise<void> {
-    const unanswered = this.#probe.unanswered;
+    const { unanswered, limited } = this.#probe;
     const results = await Promise.all(group.map((audit) => runOne(audit, this.#probe)));
     const fellSilent = this.#probe.unanswered > unanswered;
     const again: Audit[] = [];
@@ -106,6 +107,10 @@ class Run {
       if (fellSilent && result.outcome === "failed") again.push(audit);
       else this.#conclude(audit, result);
     }
+    await this.#checkLimit(
+      limited,
+      group.filter((audit) => this.results.get(audit)?.outcome === "failed"),
+    );
     if (again.length > 0 && !(await comesBack(this.#probe))) {
       for (const [index, audit] of group.entries()) {
         const result = results[index];
@@ -117,6 +122,20 @@ class Run {
       if (this.#reason === undefined) await this.#runAlone(audit);
     }
     await this.#checkEnd();
+  }
+
+  /** Ends the run when these audits have failed, and the receiver limits its rate: every audit that is left would fail of that. */
+  async #checkLimit(before: number, failed: readonly Audit[]): Promise<void> {
+    if (failed.length === 0 || this.#probe.limited === before) return;
+    const { answer } = await this.#probe.send({
+      what: "a track message, to see whether it limits its rate still",
+      body: freshText("track"),
+    });
+    if (answer?.status !== TOO_MANY_REQUESTS) return;
+    const since = failed.map(({ id }) => id).join(", ");
+    this.#reason ??=
+      failureOf(ACCEPTS_PLAIN, this.results) ??
+      `the receiver has limited its rate (${TOO_MANY_REQUESTS}) since ${since}`;
   }
 
   /** Ends the run when nothing shows that the receiver runs, its time is over, or the receiver has answered late too often. */

@@ -351,6 +351,37 @@ describe("a receiver that stops answering", () => {
     });
   });
 
+  it.each([
+    [
+      "is told once when it limits the rate of requests from the 20th on: each audit that was left failed",
+      19,
+      Infinity,
+    ],
+    ["is audited on when its limit of the rate is over with the next request", 19, 20],
+  ])("%s", async (_name, from, to) => {
+    let requests = 0;
+    const receiver = await handWrittenReceiver({
+      reply() {
+        requests += 1;
+        return requests > from && requests <= to ? { status: 429 } : undefined;
+      },
+    });
+    const { results } = await certify({
+      url: receiver.url,
+      secret: SECRET,
+      timeoutMs: 2_000,
+      concurrency: 1,
+    });
+    await receiver.close();
+    const failed = results.flatMap((result) => (result.outcome === "failed" ? [result] : []));
+    expect(failed).toMatchObject([{ failure: { fix: expect.stringContaining("limits its rate") } }]);
+    const reasons = new Set(
+      results.flatMap((result) => (result.outcome === "skipped" ? [result.reason] : [])),
+    );
+    const limited = `the receiver has limited its rate (429) since ${failed[0]?.id}`;
+    expect([...reasons]).toEqual(to === Infinity ? [limited] : []);
+  });
+
   it("is audited on when a supervisor starts it again", async () => {
     const started: { close(): Promise<void> }[] = [];
     const restarted = vi.fn<(url: string) => Promise<void>>();

@@ -1,4 +1,4 @@
-import { isOfProxy, mayBeOfProxy } from "../probe/has-answered.ts";
+import { isOfProxy, mayBeOfProxy, TOO_MANY_REQUESTS } from "../probe/has-answered.ts";
 import type { Exchange, Probe } from "../probe/probe.ts";
 import type { Answer } from "../wire/exchange.ts";
 import { isAccepted, PROXY_ADVICE } from "./expectations.ts";
@@ -149,7 +149,7 @@ function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
       advice: { text: "Accept application/json: the sender sends nothing else." },
     };
   }
-  if (status === 429) {
+  if (status === TOO_MANY_REQUESTS) {
     return {
       cause: "it limits the rate of requests (429)",
       advice: { text: "Run the audits against an instance without the limit." },

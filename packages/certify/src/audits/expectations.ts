@@ -1,4 +1,4 @@
-import { isOfProxy } from "../probe/has-answered.ts";
+import { isOfProxy, TOO_MANY_REQUESTS } from "../probe/has-answered.ts";
 import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 import { adviceFor, type Advice } from "./advice.ts";
 import type { AuditFailure } from "./audit.ts";
@@ -84,7 +84,7 @@ function withExpected(failed: AuditFailure | undefined, expected: string): Audit
 
 /** Statuses that ask a sender to try again: these reject nothing. */
 function isPassing(status: number): boolean {
-  return status === 408 || status === 425 || status === 429;
+  return status === 408 || status === 425 || status === TOO_MANY_REQUESTS;
 }
 
 function rejectionFix(status: number | undefined, fix: string): string {
@@ -102,7 +102,7 @@ function rejectionFix(status: number | undefined, fix: string): string {
 
 /** What to do about an answer that has nothing to do with the rule. */
 function commonFix(status: number | undefined): string | undefined {
-  if (status === 429)
+  if (status === TOO_MANY_REQUESTS)
     return "The receiver limits its rate. Run the audits against an instance without the limit.";
   if (status !== undefined && status >= 300 && status < 400) {
     return "Answer at this URL, or audit the one that it redirects to: the sender does not follow redirects.";

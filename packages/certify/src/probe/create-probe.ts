@@ -4,7 +4,7 @@ import { sign, warnOfSecrets } from "@countersign/core";
 import { exchange, sendBytes, type OutgoingRequest } from "../wire/exchange.ts";
 import { checkOptions } from "./check-options.ts";
 import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
-import { hasAnswered, mayBeOfProxy } from "./has-answered.ts";
+import { hasAnswered, mayBeOfProxy, TOO_MANY_REQUESTS } from "./has-answered.ts";
 import type { Delivery, Exchange, Probe, ProbeOptions } from "./probe.ts";
 import { tells, telltalesOf } from "./telltales.ts";
 
@@ -31,8 +31,9 @@ export function createProbe(options: ProbeOptions): Probe {
   const { secret } = options;
   warnOfSecrets([secret]);
   const { signal } = endpoint;
-  const findings: { leak?: Exchange; unanswered: number; isRunning: boolean } = {
+  const findings: { leak?: Exchange; unanswered: number; limited: number; isRunning: boolean } = {
     unanswered: 0,
+    limited: 0,
     isRunning: false,
   };
   const late: Exchange[] = [];
@@ -49,6 +50,7 @@ export function createProbe(options: ProbeOptions): Probe {
       received: describeOutcome(outcome, [...telltales, secret]),
     };
     if (!hasAnswered(done) && request.ending === "end") findings.unanswered += 1;
+    if (outcome.answer?.status === TOO_MANY_REQUESTS) findings.limited += 1;
     findings.isRunning ||= outcome.answer !== undefined && !mayBeOfProxy(outcome.answer.status);
     if (tells(outcome.answer, telltales)) findings.leak ??= done;
     const isLate = delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS;
@@ -77,6 +79,9 @@ export function createProbe(options: ProbeOptions): Probe {
     },
     get unanswered() {
       return findings.unanswered;
+    },
+    get limited() {
+      return findings.limited;
     },
     get isRunning() {
       return findings.isRunning;

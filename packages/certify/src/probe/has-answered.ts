@@ -1,5 +1,8 @@
 import type { Outcome } from "../wire/exchange.ts";
 
+/** The status of a receiver, or of a proxy before it, that limits the rate of requests. */
+export const TOO_MANY_REQUESTS = 429;
+
 /** Whether a proxy gives this status, because the receiver gave none. */
 export function isOfProxy(status: number): boolean {
   return status === 502 || status === 504;

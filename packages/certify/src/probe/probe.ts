@@ -85,6 +85,8 @@ export interface Probe {
   readonly withConnection: <T>(use: (agent: Agent) => Promise<T>) => Promise<T>;
   /** How many requests the receiver did not answer, also behind a proxy, apart from those that were broken off on purpose. */
   readonly unanswered: number;
+  /** How many requests were answered 429: there were too many in a time. */
+  readonly limited: number;
   /** Whether an answer shows that the receiver runs: one that no proxy gives in its place, as it does with 502, 503 or 504. */
   readonly isRunning: boolean;
   /** The first exchange whose answer told the digest of what was sent, or the secret. */
