@@ -1,9 +1,11 @@
 import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
+import { ATTEMPT_OUTCOMES } from "@countersign/sender/store";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
 import { destinationsByKey, destinationsWithoutSettings } from "../settings/find-settings.ts";
 import type { ForgeryList } from "./forgery-list.ts";
+import { type KnownSeries, seriesOfDestinations, seriesOfSources } from "./known-series.ts";
 import { onceAtATime } from "./once-at-a-time.ts";
 import { READINESS_STATUSES, readiness } from "./readiness.ts";
 import type { StoreRoom } from "./store-room.ts";
@@ -75,7 +77,10 @@ export function createMetrics(
         for (const labels of known()) this.inc(labels, 0);
       },
     });
-  const { sources, destinations, ends } = knownSeries(sender);
+  const ofSources = seriesOfSources(sender);
+  const ofDestinations = seriesOfDestinations(sender);
+  const [sources, destinations] = [ofSources.inSettings, ofDestinations.inSettings];
+  const ends = () => destinations().flatMap((labels) => ENDED.map((state) => ({ ...labels, state })));
   const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"], sources);
   const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"], sources);
   const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"], () =>
@@ -90,7 +95,7 @@ export function createMetrics(
     ["code"],
     () => RETRIED.map((code) => ({ code })),
   );
-  watchDeliveries(parts, registers, {
+  const forgetDeliveries = watchDeliveries(parts, ofDestinations, registers, {
     ended: counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
     slow: counter(
       "responses_slow_total",
@@ -99,41 +104,41 @@ export function createMetrics(
       destinations,
     ),
   });
+  /** What is gone from the settings would be in every scrape until the process ends. */
+  const forgetRemoved = (): void => {
+    for (const labels of ofSources.takeGone())
+      for (const metric of [accepted, duplicates]) metric.remove(labels);
+    for (const labels of ofDestinations.takeGone()) forgetDeliveries(labels);
+  };
   // The parts of one scrape share an answer of the store.
   const read = onceAtATime(() => sender.stats());
   watchState(parts, read, registers);
   watchStore(parts, read, registers);
   if (parts.forgeries) watchForgeries(parts.forgeries, destinations, registers);
   return {
-    accepted: (source, count) => accepted.inc({ source }, count),
-    duplicates: (source, count) => duplicates.inc({ source }, count),
+    accepted: (source, count) => accepted.inc(ofSources.of(source), count),
+    duplicates: (source, count) => duplicates.inc(ofSources.of(source), count),
     rejected: (reason, count) => rejected.inc({ reason }, count),
     warned: (reason) => warned.inc({ reason }),
     refused: (code) => refused.inc({ code }),
-    render: () => registry.metrics(),
+    render() {
+      forgetRemoved();
+      return registry.metrics();
+    },
     contentType: registry.contentType,
   };
 }
 
-/** The labels of what is counted by the settings, as they are when it is asked for. */
-function knownSeries(sender: Sender) {
-  const destinations = () =>
-    [...destinationsByKey(sender.settings).keys()].map((destination) => ({ destination }));
-  return {
-    sources: () => sender.settings.sources.map(({ name }) => ({ source: name })),
-    destinations,
-    ends: () => destinations().flatMap(({ destination }) => ENDED.map((state) => ({ destination, state }))),
-  };
-}
-
+/** Counts what happens to deliveries. Returns what forgets the counts of a destination. */
 function watchDeliveries(
   { sender, budgetMs }: MetricsParts,
+  series: KnownSeries<"destination">,
   registers: Registry[],
   {
     ended,
     slow,
   }: { readonly ended: Counter<"destination" | "state">; readonly slow: Counter<"destination"> },
-): void {
+): (labels: { readonly destination: string }) => void {
   const responseTime = new Histogram({
     name: "countersign_response_seconds",
     help: "Time until an endpoint responded, or until the attempt failed.",
@@ -142,12 +147,18 @@ function watchDeliveries(
     registers,
   });
   sender.on("attempt", ({ delivery: { destination }, attempt: { outcome, status, durationMs } }) => {
-    responseTime.observe({ destination, outcome }, durationMs / 1_000);
-    if (status !== undefined && isSlow(durationMs, budgetMs)) slow.inc({ destination });
+    const labels = series.of(destination);
+    responseTime.observe({ ...labels, outcome }, durationMs / 1_000);
+    if (status !== undefined && isSlow(durationMs, budgetMs)) slow.inc(labels);
   });
   for (const state of ENDED) {
-    sender.on(state, ({ delivery }) => ended.inc({ destination: delivery.destination, state }));
+    sender.on(state, ({ delivery }) => ended.inc({ ...series.of(delivery.destination), state }));
   }
+  return (labels) => {
+    for (const state of ENDED) ended.remove({ ...labels, state });
+    for (const outcome of ATTEMPT_OUTCOMES) responseTime.remove({ ...labels, outcome });
+    slow.remove(labels);
+  };
 }
 
 /** Gauges of what waits and what fails, read when they are asked for. */

@@ -98,6 +98,36 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
     );
 });
 
+it("the series of a source go with it, since each that was ever there was in every scrape", async () => {
+  const receiver = closing(await startReceiver());
+  const server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+  const source = `${server.url}/api/sources/gone`;
+  const series = async (): Promise<readonly string[]> =>
+    (await send(`${server.url}/metrics`)).text.match(/^countersign_\w+\{.*"gone.*$/gm) ?? [];
+  const put = async (): Promise<void> => {
+    expect((await send(source, { method: "PUT", body: { writeKey: "gone" } })).status).toBe(200);
+    const body = { endpoints: [{ url: receiver.url }], secret: SECRET };
+    expect((await send(`${source}/destinations/webhooks`, { method: "PUT", body })).status).toBe(200);
+    const call = { writeKey: "gone", userId: "u1", event: "Ordered" };
+    expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+    await server.sender.idle();
+  };
+  await put();
+  const ended = 'countersign_deliveries_ended_total{destination="gone/webhooks",state="delivered"} 1';
+  expect(await series()).toContain(ended);
+  expect(await series()).toContain(
+    'countersign_response_seconds_count{destination="gone/webhooks",outcome="success"} 1',
+  );
+  expect((await send(source, { method: "DELETE" })).status).toBe(200);
+  // The store keeps its deliveries, and counts them.
+  expect((await series()).filter((one) => !/deliveries_(?:kept|pending)|oldest_pending/.test(one))).toEqual(
+    [],
+  );
+  // It begins anew, as after a restart.
+  await put();
+  expect(await series()).toContain(ended);
+});
+
 it("the stats of many destinations are found in one pass: a look through all for each of 2,000 took longer than a scrape may", async () => {
   const endpoints = [{ url: "http://127.0.0.1:9/" }];
   const sources = Array.from({ length: 2_000 }, (_, index) => ({
