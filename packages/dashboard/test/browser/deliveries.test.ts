@@ -3,7 +3,7 @@ import type { StoreContext } from "@countersign/sender/store";
 import { createServer } from "@countersign/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
-import { missing, openPage, settled, useBrowser, why } from "../support/browser.ts";
+import { missing, openPage, useBrowser, why } from "../support/browser.ts";
 import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
 
 /** What the browser says of a server that is away. */
