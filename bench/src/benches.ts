@@ -4,6 +4,7 @@ import { backlog } from "./benches/backlog.ts";
 import { capacity } from "./benches/capacity.ts";
 import { client } from "./benches/client.ts";
 import { curves } from "./benches/curves.ts";
+import { fileMillion } from "./benches/file-million.ts";
 import { forged } from "./benches/forged.ts";
 import { imports } from "./benches/imports.ts";
 import { ingestion } from "./benches/ingestion.ts";
@@ -39,6 +40,7 @@ export const benches: readonly Bench[] = [
   client,
   size,
   imports,
+  fileMillion,
   postgresMillion,
   ...curves,
   soak,

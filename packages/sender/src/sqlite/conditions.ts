@@ -26,6 +26,11 @@ export class Conditions {
     return this;
   }
 
+  /** All of others. */
+  and({ sql, values, isEmpty }: Conditions): this {
+    return isEmpty ? this : this.add(sql, ...values);
+  }
+
   /** A text that starts so. */
   startsWith(column: string, prefix: string): this {
     const end = prefixEnd(prefix);

@@ -4,7 +4,7 @@ import { type Cursor, newestFirst, oldestFirst } from "../delivery/cursor.ts";
 import { type DeliveryFilter, limitOf } from "../delivery/delivery-filter.ts";
 import type { Delivery, DeliverySummary } from "../delivery/delivery.ts";
 import type { ListOrder } from "../store/delivery-store.ts";
-import type { Bound, Conditions } from "./conditions.ts";
+import { type Bound, Conditions } from "./conditions.ts";
 import type { DeliveryCounter } from "./delivery-counter.ts";
 import {
   type AttemptRow,
@@ -23,25 +23,35 @@ import { planSearch, type Range, type SearchPlan } from "./search-plan.ts";
 const STRETCH = 2_000;
 const FIRST_STRETCH = 64;
 
+/** The same of those that are counted with the index alone. */
+const COUNTED_STRETCH = 50_000;
+
 /** Rows of a page that are read in one turn of the event loop. */
 const ROWS_AT_ONCE = 200;
 
 /** With more ranges than this, each is read row by row first: most of them have nothing on the page. */
 const MANY_RANGES = 8;
 
-/** How rows are read in an order: after the place, and up to the one, that are bound as a time, a time and an id. */
+/**
+ * How rows are read in an order: after the place that is bound as a time, a time and an id, and up to the time that is bound, with all
+ * that was accepted then. What follows that time begins at a place, too.
+ */
 const ORDERS = {
   "newest first": {
     compare: newestFirst,
+    byTime: "d.accepted_at DESC",
     sort: "d.accepted_at DESC, d.id DESC",
     after: "d.accepted_at <= ? AND (d.accepted_at < ? OR d.id < ?)",
-    upTo: "d.accepted_at >= ? AND (d.accepted_at > ? OR d.id >= ?)",
+    upTo: "d.accepted_at >= ?",
+    placeBehind: (acceptedAt: number): Cursor => ({ acceptedAt, id: "" }),
   },
   "oldest first": {
     compare: oldestFirst,
+    byTime: "d.accepted_at",
     sort: "d.accepted_at, d.id",
     after: "d.accepted_at >= ? AND (d.accepted_at > ? OR d.id > ?)",
-    upTo: "d.accepted_at <= ? AND (d.accepted_at < ? OR d.id <= ?)",
+    upTo: "d.accepted_at <= ?",
+    placeBehind: (acceptedAt: number): Cursor => ({ acceptedAt: acceptedAt + 1, id: "" }),
   },
 } as const satisfies Readonly<Record<ListOrder, object>>;
 
@@ -94,8 +104,8 @@ export class DeliverySearch {
     const { compare } = ORDERS[plan.order];
     const size = plan.ranges.length > MANY_RANGES ? 1 : Math.min(limit, ROWS_AT_ONCE);
     const readers = plan.ranges.map((range) => new RangeReader(db, range, plan, size));
-    const found = new Map<number, SummaryRow>();
-    while (found.size < limit) {
+    const found: SummaryRow[] = [];
+    while (found.length < limit) {
       for (const reader of readers) if (reader.isEmpty) await reader.fill();
       const next = readers.reduce<RangeReader | undefined>(
         (best, reader) => nearer(best, reader, compare),
@@ -103,24 +113,18 @@ export class DeliverySearch {
       );
       const row = next?.take();
       if (row === undefined) break;
-      // A row that is in several ranges is found in each.
-      found.set(row.seq, row);
+      found.push(row);
     }
-    return [...found.values()].map(summaryOf);
+    return found.map(summaryOf);
   }
 
   async count(filter: DeliveryFilter): Promise<number> {
     const db = preparedOnce(this.#db);
     const plan = this.#plan(db, { ...filter, after: undefined });
     if (plan.size !== undefined && plan.rest.isEmpty) return plan.size;
-    const seqs = new Set<number>();
     let count = 0;
-    for (const range of plan.ranges) {
-      const reader = new RangeReader(db, range, plan, STRETCH);
-      if (plan.overlaps) for (const { seq } of await reader.readAll()) seqs.add(seq);
-      else count += await reader.count();
-    }
-    return plan.overlaps ? seqs.size : count;
+    for (const range of plan.ranges) count += await new RangeReader(db, range, plan, 0).count();
+    return count;
   }
 
   #plan(db: Preparing, filter: DeliveryFilter, order?: ListOrder): SearchPlan {
@@ -149,6 +153,7 @@ class RangeReader {
   readonly #range: Range;
   readonly #rest: Conditions;
   readonly #order: (typeof ORDERS)[ListOrder];
+  readonly #end: number | undefined;
   #from: Cursor;
   #size: number;
   #stretch = FIRST_STRETCH;
@@ -157,11 +162,12 @@ class RangeReader {
   #isAtEnd = false;
   #hasRead = false;
 
-  constructor(db: Preparing, range: Range, { rest, order, start }: SearchPlan, size: number) {
+  constructor(db: Preparing, range: Range, { rest, order, start, end }: SearchPlan, size: number) {
     this.#db = db;
     this.#range = range;
-    this.#rest = rest;
+    this.#rest = new Conditions().and(rest).and(range.rest);
     this.#order = ORDERS[order];
+    this.#end = end;
     this.#from = start;
     this.#size = size;
   }
@@ -188,8 +194,9 @@ class RangeReader {
     this.#rows = [];
     this.#position = 0;
     while (!this.#isAtEnd && this.#rows.length === 0) {
-      const end = this.#stretchEnd();
-      this.#rows = this.#read<SummaryRow>(SUMMARY_COLUMNS, end, this.#size);
+      // Where every row matches, as many are read as are wanted.
+      const end = this.#rest.isEmpty ? undefined : this.#stretchEnd(STRETCH);
+      this.#rows = this.#read(end, this.#size);
       const last = this.#rows.at(-1);
       if (last !== undefined && this.#rows.length === this.#size) this.#from = placeOf(last);
       else this.#advance(end);
@@ -198,21 +205,10 @@ class RangeReader {
     this.#size = Math.min(this.#size * 2, ROWS_AT_ONCE);
   }
 
-  async readAll(): Promise<readonly { readonly seq: number }[]> {
-    const all: { readonly seq: number }[] = [];
-    while (!this.#isAtEnd) {
-      const end = this.#stretchEnd();
-      all.push(...this.#read<{ seq: number }>("d.seq", end, -1));
-      this.#advance(end);
-      if (!this.#isAtEnd) await nextTurn();
-    }
-    return all;
-  }
-
   async count(): Promise<number> {
     let sum = 0;
     while (!this.#isAtEnd) {
-      const end = this.#stretchEnd();
+      const end = this.#stretchEnd(this.#rest.isEmpty ? COUNTED_STRETCH : STRETCH);
       const { sql, values } = this.#where(end, this.#rest);
       const row = this.#db.prepare(`SELECT count(*) ${sql}`).raw().get(values) as [number];
       sum += row[0];
@@ -222,36 +218,39 @@ class RangeReader {
     return sum;
   }
 
-  #read<T>(columns: string, end: Cursor | undefined, limit: number): T[] {
+  #read(end: number | undefined, limit: number): SummaryRow[] {
     const { sql, values } = this.#where(end, this.#rest);
-    const ordered = `SELECT ${columns} ${sql} ORDER BY ${this.#order.sort} LIMIT ?`;
-    return this.#db.prepare(ordered).all([...values, limit]) as T[];
+    const ordered = `SELECT ${SUMMARY_COLUMNS} ${sql} ORDER BY ${this.#order.sort} LIMIT ?`;
+    return this.#db.prepare(ordered).all([...values, limit]) as SummaryRow[];
   }
 
-  /** Where the next stretch ends; undefined when it is the last, or when every row of the range matches. */
-  #stretchEnd(): Cursor | undefined {
-    if (this.#rest.isEmpty) return undefined;
+  /** When the next stretch ends; undefined when it is the last. The index alone says it, so that no row is read. */
+  #stretchEnd(most: number): number | undefined {
     const { sql, values } = this.#where();
     const row = this.#db
-      .prepare(`SELECT d.accepted_at, d.id ${sql} ORDER BY ${this.#order.sort} LIMIT 1 OFFSET ?`)
-      .get([...values, this.#stretch - 1]) as Pick<SummaryRow, "accepted_at" | "id"> | undefined;
-    this.#stretch = Math.min(this.#stretch * 2, STRETCH);
-    return row && placeOf(row);
+      .prepare(`SELECT d.accepted_at ${sql} ORDER BY ${this.#order.byTime} LIMIT 1 OFFSET ?`)
+      .raw()
+      .get([...values, this.#stretch - 1]) as [number] | undefined;
+    this.#stretch = Math.min(this.#stretch * 2, most);
+    return row?.[0];
   }
 
-  #advance(end: Cursor | undefined): void {
+  #advance(end: number | undefined): void {
     if (end === undefined) this.#isAtEnd = true;
-    else this.#from = end;
+    else this.#from = this.#order.placeBehind(end);
   }
 
-  #where(end?: Cursor, rest?: Conditions): { readonly sql: string; readonly values: readonly Bound[] } {
+  #where(
+    end: number | undefined = this.#end,
+    rest?: Conditions,
+  ): { readonly sql: string; readonly values: readonly Bound[] } {
     const { index, conditions } = this.#range;
     const { acceptedAt, id } = this.#from;
     const parts: string[] = [conditions.sql, this.#order.after];
     const values: Bound[] = [...conditions.values, acceptedAt, acceptedAt, id];
     if (end !== undefined) {
       parts.push(this.#order.upTo);
-      values.push(end.acceptedAt, end.acceptedAt, end.id);
+      values.push(end);
     }
     if (rest !== undefined) {
       parts.push(rest.sql);

@@ -193,4 +193,6 @@ export const MIGRATIONS: readonly string[] = [
 
   ALTER TABLE trait_owner ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
   `,
+  // By an endpoint, and by a status that is no failure, a list would read each delivery.
+  "CREATE INDEX delivery_by_endpoint ON delivery (endpoint, status, accepted_at) WHERE endpoint IS NOT NULL;",
 ];
