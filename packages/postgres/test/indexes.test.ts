@@ -137,6 +137,16 @@ describe.skipIf(server === undefined)(
       expect(await foundBy(() => log.count({ state: "failed", type: "alias" }))).toContain("ended_lost");
     });
 
+    it("what a search finds is counted as it is found: to compare all of it takes longer", async () => {
+      asked = [];
+      expect(await log.count({ q: "e" })).toBe(2 * ROWS);
+      const [count] = asked.splice(0);
+      const { rows } = await own.query<{ "QUERY PLAN": string }>(`EXPLAIN ${count?.text}`, count?.values);
+      const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+      expect(plan).toMatch(/^Aggregate[^\n]*\n +-> +Append/u);
+      expect(plan).not.toContain("SubPlan");
+    });
+
     it("a delivery that is claimed is in few indexes, since it leaves the table in a moment", async () => {
       const { rows } = await own.query<{ name: string }>(
         inSchema(

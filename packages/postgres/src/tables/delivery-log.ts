@@ -12,7 +12,7 @@ import { keptStatement } from "../database/kept-statement.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
-import { conditionsOf, SOURCES, Values } from "./filter-sql.ts";
+import { conditionsOf, OF_ANY_SOURCE, SOURCES, Values } from "./filter-sql.ts";
 import { countKept } from "./tallies.ts";
 
 type DeliveryState = DeliverySummary["state"];
@@ -87,12 +87,12 @@ export class DeliveryLog {
     const parts = this.#parts(
       asked,
       values,
-      (table, _columns, where) => `SELECT source, id FROM $.${table} WHERE ${where}`,
+      (table, _columns, where) => `SELECT FROM $.${table} WHERE ${where}`,
+      "counted",
     );
     if (parts.length === 0) return 0;
-    const union = filter.q === undefined ? " UNION ALL " : " UNION ";
     const [row] = await this.#query<{ count: number }>(
-      `SELECT count(*) AS count FROM (${parts.join(union)}) AS d`,
+      `SELECT count(*) AS count FROM (${parts.join(" UNION ALL ")}) AS d`,
       values.list,
     );
     return row?.count ?? 0;
@@ -127,22 +127,24 @@ export class DeliveryLog {
 
   /**
    * One question for each table, and for each column that is searched: each then has an index that answers it in order. Those
-   * that are claimed have none, and are few.
+   * that are claimed have none, and are few. To count, none has what an earlier one has: to compare all that was found would take
+   * longer than to find it.
    */
   #parts(
     filter: DeliveryFilter,
     values: Values,
     write: (table: string, columns: string, where: string) => string,
-    purpose: "listed" | "removable" = "listed",
+    purpose: "listed" | "removable" | "counted" = "listed",
     order?: ListOrder,
   ): readonly string[] {
     const { all, any } = conditionsOf(filter, values, order);
     const states = filter.state === undefined ? undefined : valuesOf(filter.state);
-    const searches = any.length === 0 ? ["true"] : any;
+    const only = purpose === "counted" ? eachAlone(any) : any;
+    const searches = only.length === 0 ? ["true"] : only;
     const where = (more: readonly string[], search: string): string =>
       [...all, ...more, search].join(" AND ");
     const parts: string[] = [];
-    if (purpose === "listed" && (states === undefined || states.includes("pending"))) {
+    if (purpose !== "removable" && (states === undefined || states.includes("pending"))) {
       for (const claimed of ["worker IS NULL", "worker IS NOT NULL"])
         parts.push(...searches.map((search) => write("delivery", PENDING, where([claimed], search))));
     }
@@ -169,6 +171,16 @@ export class DeliveryLog {
     const statement = { text: inSchema(this.#names, sql), isFiltered: true };
     return this.#connections.query<Row>("read", statement, values);
   }
+}
+
+/** Conditions that leave out that for which one before them holds, whatever its source, which is asked for an index alone. */
+function eachAlone(conditions: readonly string[]): readonly string[] {
+  return conditions.map((condition, position) =>
+    [
+      condition,
+      ...conditions.slice(0, position).map((before) => `(${before.replace(OF_ANY_SOURCE, "")}) IS NOT TRUE`),
+    ].join(" AND "),
+  );
 }
 
 /** Written out, so that the index of what was lost can be used. */
