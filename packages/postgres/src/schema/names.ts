@@ -51,6 +51,12 @@ export function beginningOf(column: string): string {
   return `left(${column}, ${INDEXED_CHARACTERS})`;
 }
 
+/** Whether what an index has of a text is the text, and of no other. */
+export function isIndexedWhole(text: string): boolean {
+  // It has at least as many units as code points, which the database counts.
+  return text.length < INDEXED_CHARACTERS;
+}
+
 /** The same of a value that is compared with it. The database counts code points. */
 export function beginningOfText(text: string): string {
   if (text.length <= INDEXED_CHARACTERS) return text;

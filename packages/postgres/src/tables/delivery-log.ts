@@ -12,7 +12,8 @@ import { keptStatement } from "../database/kept-statement.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { deliveryOf, type FullRow, type SummaryRow, summaryOf } from "./delivery-rows.ts";
-import { conditionsOf, OF_ANY_SOURCE, SOURCES, Values } from "./filter-sql.ts";
+import { namesThatBeginWith } from "./event-names.ts";
+import { beginsWith, conditionsOf, isNamed, OF_ANY_SOURCE, SOURCES, Values } from "./filter-sql.ts";
 import { countKept } from "./tallies.ts";
 
 type DeliveryState = DeliverySummary["state"];
@@ -38,6 +39,18 @@ const SORTED: Readonly<Record<ListOrder, string>> = {
  */
 const IS_NO_EVIDENCE = `(resend_of IS NULL OR state <> 'delivered' OR NOT EXISTS (SELECT FROM $.ended AS o
   WHERE o.message_id = ended.message_id AND o.destination = ended.destination AND o.state <> 'delivered'))`;
+
+/** A question to one table. */
+interface Part {
+  readonly table: string;
+  readonly columns: string;
+  readonly where: string;
+  /** Names of events, each of which is asked for alone: in `where`, it is `name`. */
+  readonly names?: string | undefined;
+}
+
+/** What a question is for. */
+type Purpose = "listed" | "removable" | "counted";
 
 /** Reads deliveries back, for people to look at. */
 export class DeliveryLog {
@@ -87,7 +100,7 @@ export class DeliveryLog {
     const parts = this.#parts(
       asked,
       values,
-      (table, _columns, where) => `SELECT FROM $.${table} WHERE ${where}`,
+      ({ table, where }) => `SELECT FROM $.${table} WHERE ${where}`,
       "counted",
     );
     if (parts.length === 0) return 0;
@@ -109,19 +122,21 @@ export class DeliveryLog {
     order: ListOrder = "newest first",
     columns?: string,
   ): Promise<readonly Row[]> {
+    const names =
+      filter.q === undefined ? undefined : await namesThatBeginWith(this.#connections, this.#names, filter.q);
     const values = new Values();
-    const sorted = SORTED[order];
     const limit = values.add(limitOf(filter));
-    const parts = this.#parts(
-      filter,
-      values,
-      (table, shown, where) =>
-        `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${sorted} LIMIT ${limit})`,
-      columns === undefined ? "listed" : "removable",
-      order,
-    );
+    const sorted = `${SORTED[order]} LIMIT ${limit}`;
+    const write = ({ table, columns: shown, where, names: named }: Part): string => {
+      const rows = `(SELECT ${columns ?? shown} FROM $.${table} WHERE ${where} ${sorted})`;
+      return named === undefined
+        ? rows
+        : `(SELECT r.* FROM unnest(${named}::text[]) AS name CROSS JOIN LATERAL ${rows} AS r ${sorted})`;
+    };
+    const purpose = columns === undefined ? "listed" : "removable";
+    const parts = this.#parts(filter, values, write, purpose, order, names);
     if (parts.length === 0) return [];
-    const text = `SELECT DISTINCT ON (accepted_at, id, source) * FROM (${parts.join(" UNION ALL ")}) AS d ${sorted} LIMIT ${limit}`;
+    const text = `SELECT DISTINCT ON (accepted_at, id, source) * FROM (${parts.join(" UNION ALL ")}) AS d ${sorted}`;
     return this.#query(text, values.list);
   }
 
@@ -133,26 +148,44 @@ export class DeliveryLog {
   #parts(
     filter: DeliveryFilter,
     values: Values,
-    write: (table: string, columns: string, where: string) => string,
-    purpose: "listed" | "removable" | "counted" = "listed",
+    write: (part: Part) => string,
+    purpose: Purpose,
     order?: ListOrder,
+    names?: readonly string[],
   ): readonly string[] {
+    const { q, state } = filter;
     const { all, any } = conditionsOf(filter, values, order);
-    const states = filter.state === undefined ? undefined : valuesOf(filter.state);
-    const only = purpose === "counted" ? eachAlone(any) : any;
-    const searches = only.length === 0 ? ["true"] : only;
-    const where = (more: readonly string[], search: string): string =>
-      [...all, ...more, search].join(" AND ");
+    const states = state === undefined ? undefined : valuesOf(state);
     const parts: string[] = [];
+    const ask = (
+      table: string,
+      columns: string,
+      more: readonly string[],
+      byName: readonly string[] | undefined,
+    ): void => {
+      const add = (search: string, named?: string): void =>
+        void parts.push(
+          write({ table, columns, where: [...all, ...more, search].join(" AND "), names: named }),
+        );
+      if (q === undefined) return add("true");
+      if (byName === undefined) {
+        const searches = [...any, beginsWith(q, values)];
+        for (const search of purpose === "counted" ? eachAlone(searches) : searches) add(search);
+        return;
+      }
+      for (const search of any) add(search);
+      if (byName.length > 0) add(isNamed(q, values), values.add(byName.map(encodeText)));
+    };
     if (purpose !== "removable" && (states === undefined || states.includes("pending"))) {
-      for (const claimed of ["worker IS NULL", "worker IS NOT NULL"])
-        parts.push(...searches.map((search) => write("delivery", PENDING, where([claimed], search))));
+      ask("delivery", PENDING, ["worker IS NULL"], names);
+      // They are few, and no index has them by name.
+      ask("delivery", PENDING, ["worker IS NOT NULL"], undefined);
     }
-    const ended = states?.filter((state): state is DeliveryState => state !== "pending");
+    const ended = states?.filter((one): one is DeliveryState => one !== "pending");
     if (ended === undefined || ended.length > 0) {
       const more = ended === undefined ? [] : [stateCondition(ended, values)];
       if (purpose === "removable") more.push(IS_NO_EVIDENCE);
-      parts.push(...searches.map((search) => write("ended", ENDED, where(more, search))));
+      ask("ended", ENDED, more, names);
     }
     return parts;
   }

@@ -8,7 +8,7 @@ import {
   valuesOf,
 } from "@countersign/sender/store";
 import { encodeText } from "../database/text.ts";
-import { beginningOf, beginningOfText } from "../schema/names.ts";
+import { beginningOf, beginningOfText, isIndexedWhole } from "../schema/names.ts";
 
 /** Which column each field of a filter is compared with. */
 const COLUMNS = {
@@ -43,7 +43,7 @@ export class Values {
   }
 }
 
-/** What a filter asks of a table; undefined when nothing in it can match. */
+/** What a filter asks of a table. */
 export interface Conditions {
   /** Every one must hold. */
   readonly all: readonly string[];
@@ -51,7 +51,7 @@ export interface Conditions {
   readonly any: readonly string[];
 }
 
-/** What a filter asks of the rows of a table, except their state. */
+/** What a filter asks of the rows of a table, except their state; and of a search, except that an event begins so. */
 export function conditionsOf(filter: DeliveryFilter, values: Values, order?: ListOrder): Conditions {
   const all: string[] = [];
   for (const field of Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]) {
@@ -61,7 +61,10 @@ export function conditionsOf(filter: DeliveryFilter, values: Values, order?: Lis
   }
   return {
     all: [...all, ...timesOf(filter, values, order)],
-    any: searchOf(filter.q, [`${OF_ANY_SOURCE}id`, "message_id", "identity"], values),
+    any:
+      filter.q === undefined
+        ? []
+        : isExactly(filter.q, [`${OF_ANY_SOURCE}id`, "message_id", "identity"], values),
   };
 }
 
@@ -74,7 +77,10 @@ export function skippedConditionsOf(filter: SkippedFilter, values: Values): Cond
   }
   return {
     all: [...all, ...timesOf(filter, values)],
-    any: searchOf(filter.q, ["message_id", "identity"], values),
+    any:
+      filter.q === undefined
+        ? []
+        : [...isExactly(filter.q, ["message_id", "identity"], values), beginsWith(filter.q, values)],
   };
 }
 
@@ -113,35 +119,43 @@ function isAny(
     of.length === 1
       ? `${compared} = ${values.add(of[0])}::${type}`
       : `${compared} = ANY (${values.add(of)}::${type}[])`;
-  const exact = isOneOf(column, given);
-  if (!INDEXED_BY_BEGINNING.has(column)) return exact;
-  const beginnings = given.map((value) => beginningOfText(String(value)));
-  return `${isOneOf(beginningOf(column), beginnings)} AND ${exact}`;
+  const texts = given.map(String);
+  if (!INDEXED_BY_BEGINNING.has(column)) return isOneOf(column, given);
+  const begins = isOneOf(beginningOf(column), texts.map(beginningOfText));
+  // Of a condition that says the same, the planner believes that it leaves out as many again.
+  return texts.every(isIndexedWhole) ? begins : `${begins} AND ${isOneOf(column, given)}`;
 }
 
-/** Exact on ids and the user, by its beginning on the event. */
-function searchOf(q: string | undefined, exact: readonly string[], values: Values): readonly string[] {
-  if (q === undefined) return [];
-  const [encoded, text] = [encodeText(q), values.add(encodeText(q))];
-  const beginning = values.add(beginningOfText(encoded));
-  return [
-    ...exact.map((column) =>
-      INDEXED_BY_BEGINNING.has(column)
-        ? `(${beginningOf(column)} = ${beginning} AND ${column} = ${text})`
-        : `(${column} = ${text})`,
-    ),
-    ...beginsWith(encoded, values),
-  ];
+/** A search is exact on ids and the user. */
+function isExactly(q: string, columns: readonly string[], values: Values): readonly string[] {
+  const encoded = encodeText(q);
+  const text = values.add(encoded);
+  const beginning = isIndexedWhole(encoded) ? undefined : values.add(beginningOfText(encoded));
+  return columns.map((column) => {
+    if (!INDEXED_BY_BEGINNING.has(column)) return `(${column} = ${text})`;
+    if (beginning === undefined) return `(${beginningOf(column)} = ${text})`;
+    return `(${beginningOf(column)} = ${beginning} AND ${column} = ${text})`;
+  });
 }
 
-/** Whether the name of an event begins with a text. */
-function beginsWith(q: string, values: Values): readonly string[] {
-  const indexed = within(beginningOf("event"), beginningOfText(q), values);
-  // Of a text that is not longer than that, the beginning says everything.
-  return [beginningOfText(q) === q ? `(${indexed})` : `(${indexed} AND ${within("event", q, values)})`];
+/** Whether the name of an event begins with what is searched for. */
+export function beginsWith(q: string, values: Values): string {
+  const encoded = encodeText(q);
+  return `(${within(beginningOf("event"), beginningOfText(encoded), values)}${whole(encoded, values)})`;
 }
 
-function within(column: string, prefix: string, values: Values): string {
+/** The same of rows whose event is one of some names, each of which begins so: that of the row is called `name`. */
+export function isNamed(q: string, values: Values): string {
+  return `(${beginningOf("event")} = name${whole(encodeText(q), values)})`;
+}
+
+/** Of a text that is not longer than what indexes have, the beginning says everything. */
+function whole(q: string, values: Values): string {
+  return beginningOfText(q) === q ? "" : ` AND ${within("event", q, values)}`;
+}
+
+/** Whether a column begins with a text. */
+export function within(column: string, prefix: string, values: Values): string {
   const end = prefixEnd(prefix);
   const from = `${column} >= ${values.add(prefix)}`;
   return end === undefined ? from : `${from} AND ${column} < ${values.add(end)}`;

@@ -1,5 +1,5 @@
-import { cursorOf } from "../delivery/cursor.ts";
-import { type DeliveryFilter, limitOf } from "../delivery/delivery-filter.ts";
+import { type Cursor, cursorOf } from "../delivery/cursor.ts";
+import { type DeliveryFilter, limitOf, MAX_LIMIT } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
 import type { SkippedFilter } from "../delivery/skipped-call.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
@@ -38,9 +38,8 @@ export class DeliveryReader {
   async summaries(filter: DeliveryFilter): Promise<DeliveryPage> {
     checkDeliveryFilter("summaries", filter);
     const { store } = this.#parts;
-    const deliveries = await store.list(filter);
-    const next = await nextPage(deliveries, filter, (after) => store.list({ ...filter, after, limit: 1 }));
-    return { deliveries, next };
+    const { items, next } = await pageOf(filter, (part) => store.list(part));
+    return { deliveries: items, next };
   }
 
   async count(filter: DeliveryFilter): Promise<number> {
@@ -51,20 +50,31 @@ export class DeliveryReader {
   async skipped(filter: SkippedFilter): Promise<SkippedPage> {
     checkSkippedFilter(filter);
     const { store } = this.#parts;
-    const calls = await store.skipped(filter);
-    const next = await nextPage(calls, filter, (after) => store.skipped({ ...filter, after, limit: 1 }));
-    return { calls, next };
+    const { items, next } = await pageOf(filter, (part) => store.skipped(part));
+    return { calls: items, next };
   }
 }
 
-/** The cursor of the page after this one, if there is anything on it. */
-async function nextPage(
-  page: readonly { readonly acceptedAt: number; readonly id: string }[],
-  filter: { readonly limit?: number | undefined },
-  look: (after: string) => Promise<readonly unknown[]>,
-): Promise<string | undefined> {
-  const last = page.at(-1);
-  if (last === undefined || page.length < limitOf(filter)) return undefined;
+/** What a page of either kind is asked by. */
+interface PageFilter {
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+}
+
+/** A page, and the cursor of the one after it, if there is anything on it. */
+async function pageOf<Filter extends PageFilter, Item extends Cursor>(
+  filter: Filter,
+  read: (filter: Filter) => Promise<readonly Item[]>,
+): Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }> {
+  const limit = limitOf(filter);
+  // One more than is wanted tells whether there is a next page, so that the store is asked once.
+  const found = await read({ ...filter, limit: limit + 1 });
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  if (last === undefined || items.length < limit) return { items, next: undefined };
   const after = cursorOf(last);
-  return (await look(after)).length > 0 ? after : undefined;
+  // A store gives no more than so many.
+  const hasMore =
+    found.length > limit || (limit === MAX_LIMIT && (await read({ ...filter, after, limit: 1 })).length > 0);
+  return { items, next: hasMore ? after : undefined };
 }
