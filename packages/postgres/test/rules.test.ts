@@ -170,20 +170,23 @@ describe.skipIf(server === undefined)(
       },
     );
 
-    it("leaves the schema as it was when a step fails", async () => {
+    it("leaves the schema as it was before the step that fails, and goes on from there when it no longer does", async () => {
       const [tally, schema] = [await startTally(), newSchema()];
       const running = await open(schema, tally.url);
-      const steps = [
-        { sql: "CREATE TABLE $.extra (id integer)", worksWith: 1 },
-        { sql: "ALTER TABLE $.missing ADD COLUMN note text", worksWith: 1 },
-      ];
-      await expect(upgrade(schema, ...steps)).rejects.toThrow("does not exist");
-      const tables = await ask<{ found: string | null }>(
-        url,
-        `SELECT to_regclass('${schema}.extra') AS found`,
-      );
-      expect(tables).toEqual([{ found: null }]);
+      const taken = { sql: "CREATE TABLE $.extra (id integer)", worksWith: 1 };
+      const failing = {
+        sql: "CREATE TABLE $.half (id integer); ALTER TABLE $.missing ADD COLUMN note text",
+        worksWith: 1,
+      };
+      const found = (name: string): Promise<readonly unknown[]> =>
+        ask(url, `SELECT to_regclass('${schema}.${name}') IS NOT NULL AS there`);
+      await expect(upgrade(schema, taken, failing)).rejects.toThrow("does not exist");
+      expect(await found("extra")).toEqual([{ there: true }]);
+      expect(await found("half")).toEqual([{ there: false }]);
       expect(await deliversTo(running, "Still here")).toEqual(["delivered"]);
+      // A step that was taken is not taken again: the table is there.
+      await upgrade(schema, taken, { ...failing, sql: "CREATE TABLE $.half (id integer)" });
+      expect(await found("half")).toEqual([{ there: true }]);
     });
   },
 );

@@ -25,8 +25,6 @@ export interface BreakConnectionsOptions {
 export interface BrokenConnections {
   readonly account: Account;
   readonly unexplained: readonly string[];
-  /** For how long other work of the machine has held one of the processes up. */
-  readonly heldUpMs: number;
   /** How many answers were lost, of each kind of command. */
   readonly cuts: readonly number[];
 }
@@ -79,6 +77,5 @@ export async function breakConnections(
   printMore(`answers lost: accept ${done[0]}, claim ${done[1]}, settle ${done[2]}`);
   const nodes = [node, other, ingest];
   for (const one of nodes) await one.close();
-  const heldUpMs = Math.max(...nodes.map((one) => one.heldUpMs));
-  return { account, unexplained: unexplainedRepeats(tally, nodes), heldUpMs, cuts: done };
+  return { account, unexplained: unexplainedRepeats(tally, nodes), cuts: done };
 }

@@ -70,11 +70,6 @@ export class FleetNode {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** For how long other work of the machine has held it up, at most, in milliseconds. */
-  get heldUpMs(): number {
-    return Math.max(0, ...this.told("heldUp").map(({ ms = 0 }) => ms));
-  }
-
   /** The messages of one kind. */
   told(kind: string): readonly NodeMessage[] {
     return this.messages.filter((message) => message.kind === kind);
