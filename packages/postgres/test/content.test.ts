@@ -61,6 +61,23 @@ describe.skipIf(server === undefined)(
       await expectFound();
     });
 
+    it("is found by how the name of its event begins, also where what indexes have of it ends within a character that is written as two", async () => {
+      const { store } = await openStore();
+      const events = ["\0", "\uF8FF"].map((character) => `${"x".repeat(399)}${character}y`);
+      const deliveries = events.map((event, index) => ({
+        id: `d${index}`,
+        destination: "shop/crm",
+        acceptedAt: 1,
+        event,
+      }));
+      await store.accept(acceptanceOf(deliveries));
+      for (const q of ["x", "x".repeat(399)])
+        expect((await store.list({ q })).map(({ id }) => id)).toEqual(["d1", "d0"]);
+      for (const [index, event] of events.entries())
+        for (const q of [event, event.slice(0, 400)])
+          expect((await store.list({ q })).map(({ id }) => id)).toEqual([`d${index}`]);
+    });
+
     it("has ids and events in the order of their characters, whatever the locale of the database", async ({
       skip,
     }) => {

@@ -174,7 +174,7 @@ export class DeliveryLog {
         return;
       }
       for (const search of any) add(search);
-      if (byName.length > 0) add(isNamed(q, values), values.add(byName.map(encodeText)));
+      if (byName.length > 0) add(isNamed(q, values), values.add(byName));
     };
     if (purpose !== "removable" && (states === undefined || states.includes("pending"))) {
       ask("delivery", PENDING, ["worker IS NULL"], names);

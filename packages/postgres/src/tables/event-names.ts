@@ -1,6 +1,6 @@
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
-import { decodeText, encodeText } from "../database/text.ts";
+import { encodeText } from "../database/text.ts";
 import { beginningOf, beginningOfText, inSchema, type Names } from "../schema/names.ts";
 import { Values, within } from "./filter-sql.ts";
 
@@ -10,7 +10,7 @@ const MOST_NAMES = 20;
 const NAME = beginningOf("event");
 
 /**
- * The names of events that begin with a text, as indexes have them; undefined when there are too many.
+ * The names of events that begin with a text, as indexes have them, encoded; undefined when there are too many.
  *
  * The database takes a text for the beginning of names that are found everywhere, and would read from the newest delivery on: of names
  * that only old ones have, all deliveries. Of one name, an index has them by time.
@@ -27,7 +27,7 @@ export async function namesThatBeginWith(
     SELECT name FROM (${firstOf("waiting")} UNION ${firstOf("over")}) AS found LIMIT ${MOST_NAMES + 1}`;
   const statement = keptStatement("event_names", inSchema(names, sql));
   const rows = await connections.query<{ name: string }>("read", statement, values.list);
-  return rows.length > MOST_NAMES ? undefined : rows.map(({ name }) => decodeText(name));
+  return rows.length > MOST_NAMES ? undefined : rows.map(({ name }) => name);
 }
 
 /** The names in a table, in order, each found with one step in its index. The last row has none. */

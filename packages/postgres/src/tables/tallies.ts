@@ -1,11 +1,14 @@
-import { type DeliveryCounts, type DeliveryFilter, valuesOf } from "@countersign/sender/store";
+import {
+  DELIVERY_STATES,
+  type DeliveryCounts,
+  type DeliveryFilter,
+  valuesOf,
+} from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { decodeText } from "../database/text.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 import { conditionsOf, Values } from "./filter-sql.ts";
-
-const STATES = ["pending", "delivered", "failed", "expired"] as const;
 
 /** The fields of a filter that deliveries are counted by. */
 const COUNTED_BY: ReadonlySet<string> = new Set(["source", "destination", "state"]);
@@ -52,8 +55,8 @@ export async function countKept(
   if (Object.entries(filter).some(([field, wanted]) => wanted !== undefined && !COUNTED_BY.has(field)))
     return undefined;
   const { state, ...places } = filter;
-  const wanted: readonly string[] = state === undefined ? STATES : valuesOf(state);
-  const counted = STATES.filter((one) => wanted.includes(one)).join(" + ") || "0";
+  const wanted: readonly string[] = state === undefined ? DELIVERY_STATES : valuesOf(state);
+  const counted = DELIVERY_STATES.filter((one) => wanted.includes(one)).join(" + ") || "0";
   const values = new Values();
   const where = ["true", ...conditionsOf(places, values).all].join(" AND ");
   const text = inSchema(
