@@ -100,6 +100,18 @@ describe("of many deliveries in a file", () => {
     }
   });
 
+  it("a delivery that ends while a page is read in turns is on it once", async () => {
+    db.exec(`UPDATE delivery SET state = 'pending' WHERE seq > ${ROWS - 900} AND seq % 2 = 0`);
+    try {
+      const page = new DeliverySearch(db, new DeliveryCounter(db)).list({ limit: 1_000 });
+      db.exec("UPDATE delivery SET state = 'delivered' WHERE state = 'pending'");
+      const ids = (await page).map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+    } finally {
+      db.exec("UPDATE delivery SET state = 'delivered' WHERE state = 'pending'");
+    }
+  });
+
   it.each<DeliveryFilter>([{ event: "Order Completed" }, { since: 1 }, { q: "O" }, { outcome: "success" }])(
     "other work has its turn while those of %j are counted",
     async (filter) => {

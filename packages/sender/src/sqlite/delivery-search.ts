@@ -104,8 +104,8 @@ export class DeliverySearch {
     const { compare } = ORDERS[plan.order];
     const size = plan.ranges.length > MANY_RANGES ? 1 : Math.min(limit, ROWS_AT_ONCE);
     const readers = plan.ranges.map((range) => new RangeReader(db, range, plan, size));
-    const found: SummaryRow[] = [];
-    while (found.length < limit) {
+    const found = new Map<number, SummaryRow>();
+    while (found.size < limit) {
       for (const reader of readers) if (reader.isEmpty) await reader.fill();
       const next = readers.reduce<RangeReader | undefined>(
         (best, reader) => nearer(best, reader, compare),
@@ -113,9 +113,10 @@ export class DeliverySearch {
       );
       const row = next?.take();
       if (row === undefined) break;
-      found.push(row);
+      // One that ends while the ranges are read in turns is in that of its new state, too.
+      found.set(row.seq, row);
     }
-    return found.map(summaryOf);
+    return [...found.values()].map(summaryOf);
   }
 
   async count(filter: DeliveryFilter): Promise<number> {
