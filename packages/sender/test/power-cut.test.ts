@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
-import { canTrace, type PowerCut, powerCutsOf } from "./support/traced-disk.ts";
+import { canTrace, type PowerCut, powerCutsOf, syncsOf } from "./support/traced-disk.ts";
 
 const script = join(import.meta.dirname, "support/child-acknowledging-sender.mjs");
 
@@ -52,19 +52,32 @@ function holdsAcknowledged({ files, acknowledged }: PowerCut): boolean {
 }
 
 describe.runIf(canTrace())("a power cut (needs strace)", () => {
-  it("right after any answer takes nothing back that was accepted", { timeout: 60_000 }, async () => {
+  it.each([
+    ["right after any answer takes nothing back that was accepted", [], 65, 8],
+    // The default concurrency: the others wait for answers.
+    ["right after anything was sent takes nothing back that was sent", ["sent"], 20, 6],
+  ])("%s", { timeout: 60_000 }, async (_, what, answers, least) => {
     const folder = temporaryFolder();
-    const cuts = await powerCutsOf([script, join(folder, "deliveries.db")], folder);
-    expect(cuts).toHaveLength(65);
+    const cuts = await powerCutsOf([script, join(folder, "deliveries.db"), ...what], folder);
+    expect(cuts.map(({ acknowledged }) => acknowledged.length).at(-1)).toBe(answers);
     // No answer came before the sync of what it vouches for.
     expect(cuts.filter((cut) => !holdsAcknowledged(cut)).map((cut) => cut.acknowledged.at(-1))).toEqual([]);
     // And what is left opens, with all of it.
     const different = distinct(cuts);
-    expect(different.length).toBeGreaterThanOrEqual(8);
+    expect(different.length).toBeGreaterThanOrEqual(least);
     for (const cut of different) {
       const found = await messagesIn(cut);
       expect(cut.acknowledged.filter((id) => !found.includes(id))).toEqual([]);
     }
+  });
+
+  it("is prepared for by other threads: the process waits for no sync", { timeout: 60_000 }, async () => {
+    const folder = temporaryFolder();
+    const { own, others } = await syncsOf([script, join(folder, "deliveries.db")], folder);
+    expect(own).toEqual([]);
+    expect(new Set(others)).toEqual(new Set(["deliveries.db-wal"]));
+    // Five calls were accepted one after another, and then three times twenty at once.
+    expect(others.length).toBeGreaterThanOrEqual(7);
   });
 
   it.each([

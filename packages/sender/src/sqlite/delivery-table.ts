@@ -31,6 +31,8 @@ export class DeliveryTable {
   /** One process owns the file, so it knows which positions are free. */
   #lastMessage: number;
   #lastDelivery: number;
+  /** The first position that is not due to anybody yet, since the disk may not have it. */
+  #heldFrom = Number.MAX_SAFE_INTEGER;
   readonly #share: Statement;
   readonly #repeat: Statement;
   readonly #repeatChanged: Statement;
@@ -69,7 +71,7 @@ export class DeliveryTable {
     // Found with the index delivery_due only, so that its cost does not depend on how many are pending.
     this.#due = db.prepare(
       `${SELECT_DELIVERIES}
-       WHERE d.destination = ? AND d.state = 'pending' AND d.due_at <= ?
+       WHERE d.destination = ? AND d.state = 'pending' AND d.due_at <= ? AND d.seq < ?
          AND d.seq NOT IN (SELECT value FROM json_each(?))
        ORDER BY d.due_at, d.seq LIMIT ?`,
     );
@@ -81,6 +83,15 @@ export class DeliveryTable {
        WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'pending' AND +due_at > ?`,
     );
     this.#hasten = db.prepare("UPDATE delivery SET due_at = ?, progress = ? WHERE seq = ?");
+  }
+
+  /** What is stored from now on is not due until `letGo()`. */
+  holdBack(): void {
+    this.#heldFrom = Math.min(this.#heldFrom, this.#lastDelivery + 1);
+  }
+
+  letGo(): void {
+    this.#heldFrom = Number.MAX_SAFE_INTEGER;
   }
 
   /** Forgets what was added: its transaction failed. */
@@ -146,9 +157,15 @@ export class DeliveryTable {
     return this.#repeatChanged.run(values).changes > 0;
   }
 
-  /** The longest due of a destination, but for those at some positions. */
+  /** The longest due of a destination, but for those at some positions, and those that are held back. */
   due(destination: string, now: number, limit: number, except: Iterable<number>): readonly DueRow[] {
-    const rows = this.#due.all([destination, now, JSON.stringify([...except]), limit]) as DeliveryRow[];
+    const rows = this.#due.all([
+      destination,
+      now,
+      this.#heldFrom,
+      JSON.stringify([...except]),
+      limit,
+    ]) as DeliveryRow[];
     return rows.map((row) => ({ seq: row.seq, due: dueDeliveryOf(row) }));
   }
 

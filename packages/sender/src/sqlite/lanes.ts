@@ -50,6 +50,11 @@ export class Lanes {
     for (const lane of stirred) lane.finish();
   }
 
+  /** There may be something due that no lane was told of. */
+  lookAgain(): void {
+    for (const lane of this.#lanes.values()) lane.stir(Number.MIN_SAFE_INTEGER);
+  }
+
   /** Resolves when nothing is being delivered any more. */
   async stop(): Promise<void> {
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));

@@ -16,7 +16,7 @@ import { Retention, totalOf } from "./retention.ts";
 import { SettlementTable } from "./settlement-table.ts";
 import { isRepeatedId } from "./sqlite-error.ts";
 import { Transactions } from "./transactions.ts";
-import { type Write, WriteQueue } from "./write-queue.ts";
+import { type CommitGroup, type Write, WriteQueue } from "./write-queue.ts";
 
 /** How often to look for something outdated while nothing is written. */
 const IDLE_SWEEP_MS = 60_000;
@@ -24,8 +24,14 @@ const IDLE_SWEEP_MS = 60_000;
 /** How soon to look again if something was found. */
 const IDLE_SWEEP_AGAIN_MS = 25;
 
+/** How long to wait before the disk is tried again that could not be flushed to. */
+const FLUSH_AGAIN_MS = 1_000;
+
 /** Deliveries hastened in one turn of the event loop: some milliseconds. */
 const HASTENED_AT_ONCE = 200;
+
+/** Nothing to write, so that the disk is waited for. */
+const NOTHING: Write = { run: () => {}, flushed: () => {}, failed: () => {} };
 
 /** The parts that an open store uses. */
 export interface OpenStoreOptions {
@@ -54,6 +60,9 @@ export class OpenStore {
   readonly #transactions: Transactions;
   readonly #writes: WriteQueue;
   #idleSweep: NodeJS.Timeout | undefined;
+  #flushAgain: NodeJS.Timeout | undefined;
+  /** Whether no lane was told of something, since the disk may not have it. */
+  #isUntold = false;
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
     const { path, keepForMs, maxBytes, context } = options;
@@ -95,11 +104,10 @@ export class OpenStore {
         committed: () => {
           if (uniqueForMs > this.#retention.keepKeysForMs) this.#retention.keysAreKeptFor(uniqueForMs);
           this.#retention.stored += written.stored.length;
-          for (const row of written.stored) {
-            const { delivery } = row.due;
-            this.counter.added(delivery);
-            this.lanes.of(delivery.destination)?.offer(row);
-          }
+          for (const { due } of written.stored) this.counter.added(due.delivery);
+        },
+        flushed: () => {
+          for (const row of written.stored) this.lanes.of(row.due.delivery.destination)?.offer(row);
           resolve(written);
         },
         failed(error) {
@@ -117,14 +125,17 @@ export class OpenStore {
     const { destination } = original;
     const { type } = next.message ?? original;
     let found = false;
-    const committed = (): void => {
-      if (!found) return;
-      this.counter.added({ destination, type });
-      this.lanes.of(destination)?.stir(next.acceptedAt);
-    };
-    await this.#written(() => {
-      found = this.#table.repeat(id, next);
-    }, committed);
+    await this.#written({
+      run: () => {
+        found = this.#table.repeat(id, next);
+      },
+      committed: () => {
+        if (found) this.counter.added({ destination, type });
+      },
+      flushed: () => {
+        if (found) this.lanes.of(destination)?.stir(next.acceptedAt);
+      },
+    });
     return found;
   }
 
@@ -152,9 +163,10 @@ export class OpenStore {
         .filter(({ destination, seq }) => !this.lanes.isClaimed(destination, seq))
         .map((row) => ({ destination: row.destination, at: this.#table.hasten(row, dueAt) }));
     };
-    await this.#written(run, () => {
+    const committed = (): void => {
       for (const { destination, at } of hastened) this.lanes.of(destination)?.stir(at);
-    });
+    };
+    await this.#written({ run, committed });
     return hastened.length;
   }
 
@@ -166,39 +178,60 @@ export class OpenStore {
     const run = (): void => {
       removed = this.#retention.removeById(found.map(({ id }) => id));
     };
-    if (found.length > 0) await this.#written(run, () => this.counter.forget(removed));
+    if (found.length > 0) await this.#written({ run, committed: () => this.counter.forget(removed) });
     return totalOf(removed);
   }
 
   async close(): Promise<void> {
     await this.lanes.stop();
-    this.#writes.flush();
+    await this.#writes.empty();
+    clearTimeout(this.#flushAgain);
     clearTimeout(this.#idleSweep);
     try {
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // Another program may be reading the log. It is written into the database at the next open.
     }
+    this.#transactions.close();
     this.#db.close();
     this.#options.unlock();
   }
 
-  readonly #commit = (group: readonly Write[], isFlushed: boolean): void => {
-    this.#transactions.commit(group, isFlushed);
+  /** What is accepted in the group is due once the disk has it: it would be lost if it was delivered before, and failed. */
+  readonly #commit: CommitGroup = (group, isAwaited, flushed) => {
+    if (isAwaited) this.#table.holdBack();
+    const waiting = this.#transactions.commit(group, isAwaited);
     this.lanes.pump();
     this.#sweep();
+    if (!isAwaited) {
+      flushed();
+      return;
+    }
+    this.#transactions.flush(waiting, (isOnDisk) => {
+      clearTimeout(this.#flushAgain);
+      if (isOnDisk) {
+        this.#table.letGo();
+        if (this.#isUntold) this.lanes.lookAgain();
+      } else this.#flushAgain = setTimeout(this.#tryToFlush, FLUSH_AGAIN_MS).unref();
+      this.#isUntold = !isOnDisk;
+      this.lanes.pump();
+      flushed();
+    });
   };
 
-  /** Resolves when something is written and committed, and rejects with a StoreError when it is not. */
-  #written(run: () => void, committed: () => void): Promise<void> {
-    return new Promise((resolve, reject) => {
+  readonly #tryToFlush = (): void => this.#writes.add(NOTHING);
+
+  /** Resolves when something is written and the disk has it, and rejects with a StoreError when it is not known to have it. */
+  #written({ run, committed, flushed }: Omit<Write, "failed">): Promise<void> {
+    return new Promise((resolve, failed) => {
       this.#writes.add({
         run,
-        committed() {
-          committed();
+        committed,
+        flushed() {
+          flushed?.();
           resolve();
         },
-        failed: reject,
+        failed,
       });
     });
   }

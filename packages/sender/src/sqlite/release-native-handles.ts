@@ -10,6 +10,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
  * It costs a few milliseconds, once, when a store on disk is closed.
  */
 export async function releaseNativeHandles(): Promise<void> {
+  // A callback of the disk that has led here is referred to until its turn ends, and refers to the store.
+  await nextTurn();
   try {
     setFlagsFromString("--expose-gc");
     const collect: unknown = runInNewContext("gc");

@@ -52,6 +52,15 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   return new StoreError("ERR_STORE_FAILED", `The store ${path} failed: ${message}`, cause);
 }
 
+/** A commit that the disk may have or not, as the error of our store. */
+export function unknownErrorOf(cause: unknown, path: string): StoreError {
+  return new StoreError(
+    "ERR_STORE_UNKNOWN",
+    `The store ${path} could not be flushed to disk, so whether it is stored is not known. Check its disk: it may be failing. (${messageOf(cause)})`,
+    cause,
+  );
+}
+
 /** Whether a write failed because a delivery with its id is stored. */
 export function isRepeatedId(error: unknown): boolean {
   const cause: unknown = error instanceof StoreError ? error.cause : error;

@@ -5,10 +5,11 @@ import { StoreError } from "../store/store-error.ts";
 import type { AcceptanceWriter } from "./acceptance-writer.ts";
 import type { DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import type { FileRoom } from "./file-room.ts";
+import { LogFile } from "./log-file.ts";
 import type { Retention } from "./retention.ts";
 import { MEMORY_PATH } from "./open-database.ts";
-import { isConstraint, REMOVED_CODE, storeErrorOf } from "./sqlite-error.ts";
-import type { Write } from "./write-queue.ts";
+import { isConstraint, REMOVED_CODE, storeErrorOf, unknownErrorOf } from "./sqlite-error.ts";
+import type { Waiting, Write } from "./write-queue.ts";
 
 /** The parts that transactions use. */
 interface TransactionParts {
@@ -22,11 +23,12 @@ interface TransactionParts {
 }
 
 const NOTHING: readonly DeliveryCount[] = [];
+const NOBODY: readonly Waiting[] = [];
 /** A file that is missing is no error, and the numbers of Windows are no safe integers. */
 const AS_IT_IS = { bigint: true, throwIfNoEntry: false } as const;
 
 /**
- * Commits writes in groups, and so flushes them to disk once. Settlements are not flushed to disk unless something else is:
+ * Commits writes in groups, and flushes each group to disk once. Settlements are not flushed to disk unless something else is:
  * a power cut that undoes one repeats a delivery, and never loses an accepted call.
  */
 export class Transactions {
@@ -34,8 +36,8 @@ export class Transactions {
   readonly #parts: TransactionParts;
   readonly #begin: Database.Statement;
   readonly #commit: Database.Statement;
-  /** Whether commits are flushed to disk. */
-  #isFlushing = true;
+  /** Undefined: a store in memory, which no disk can have. */
+  readonly #log: LogFile | undefined;
   #isDown = false;
   /** The number of the file that is open, whatever its path leads to later; none of a store in memory. */
   readonly #inode: bigint | undefined;
@@ -45,23 +47,28 @@ export class Transactions {
     this.#parts = parts;
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
-    this.#inode = parts.path === MEMORY_PATH ? undefined : statSync(parts.path, AS_IT_IS)?.ino;
+    const isInMemory = parts.path === MEMORY_PATH;
+    this.#inode = isInMemory ? undefined : statSync(parts.path, AS_IT_IS)?.ino;
+    this.#log = isInMemory ? undefined : new LogFile(db, parts.path);
   }
 
-  /** Commits a group in one transaction, and tells each of its writes whether it was. */
-  commit(group: readonly Write[], isFlushed: boolean): void {
+  /**
+   * Commits a group in one transaction, and tells each of its writes whether it was. Returns who waits for the disk.
+   *
+   * @param isAwaited Whether anybody does.
+   */
+  commit(group: readonly Write[], isAwaited: boolean): readonly Waiting[] {
     try {
       // SQLite goes on in a file that was removed or replaced, and what it writes is lost when it is closed.
-      if (isFlushed && this.#inode !== undefined && statSync(this.#parts.path, AS_IT_IS)?.ino !== this.#inode)
+      if (isAwaited && this.#inode !== undefined && statSync(this.#parts.path, AS_IT_IS)?.ino !== this.#inode)
         throw fileIsGone();
-      this.#setFlushing(isFlushed);
       this.#begin.run([]);
     } catch (cause) {
       // Whoever has the file would keep each of them waiting as long as all of them, and the process with them.
-      this.#fail(group, cause);
-      return;
+      this.#fail(group, storeErrorOf(cause, this.#parts.path), cause);
+      return NOBODY;
     }
-    const { writer, counter, stateChanged } = this.#parts;
+    const { writer, counter, path } = this.#parts;
     let removed: readonly DeliveryCount[];
     try {
       removed = this.#run(group);
@@ -70,22 +77,43 @@ export class Transactions {
       if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
       writer.clear();
       // One write that cannot be stored, such as one too large for what is left of the disk, must not fail the rest.
-      if (group.length > 1) for (const write of group) this.commit([write], isFlushed);
-      else this.#fail(group, cause);
-      return;
-    }
-    if (this.#isDown) {
-      this.#isDown = false;
-      stateChanged({ state: "up" });
+      if (group.length > 1) return group.flatMap((write) => this.commit([write], isAwaited));
+      const error = storeErrorOf(cause, path);
+      // What is in its way may have been committed a moment ago.
+      if (isAwaited && isConstraint(cause))
+        return group.map(({ failed }) => ({ flushed: () => failed(error), failed }));
+      this.#fail(group, error, cause);
+      return NOBODY;
     }
     counter.forget(removed);
-    for (const write of group) write.committed();
+    for (const write of group) write.committed?.();
+    if (isAwaited) return group.filter(({ flushed }) => flushed !== undefined);
+    if (this.#isDown && this.#log?.isDoubtful !== true) this.#isUpAgain();
+    return NOBODY;
+  }
+
+  /** Has the disk have everything that was committed, and tells who waits whether it does. Calls `done` with that, too. */
+  flush(group: readonly Waiting[], done: (isOnDisk: boolean) => void): void {
+    const tell = (reason?: unknown): void => {
+      if (reason === undefined) {
+        // Without any, none of them may have been committed.
+        if (this.#isDown && group.length > 0) this.#isUpAgain();
+        for (const waiting of group) waiting.flushed?.();
+      } else this.#fail(group, unknownErrorOf(reason, this.#parts.path), reason);
+      done(reason === undefined);
+    };
+    if (this.#log === undefined) tell();
+    else this.#log.flush(tell);
+  }
+
+  /** No flush is under way. */
+  close(): void {
+    this.#log?.close();
   }
 
   /** Removes some of what is outdated, in a transaction that is not flushed to disk: a power cut may undo it. */
   sweep(now: number): void {
     const { counter, retention } = this.#parts;
-    this.#setFlushing(false);
     counter.forget(retention.sweep(now));
   }
 
@@ -113,22 +141,18 @@ export class Transactions {
     return isShort ? [...removedBefore, ...removed] : removed;
   }
 
-  /** FULL flushes the log with each commit, and so what earlier commits wrote to it; NORMAL does not. */
-  #setFlushing(isFlushing: boolean): void {
-    if (this.#isFlushing === isFlushing) return;
-    this.#db.exec(`PRAGMA synchronous = ${isFlushing ? "FULL" : "NORMAL"}`);
-    this.#isFlushing = isFlushing;
+  #isUpAgain(): void {
+    this.#isDown = false;
+    this.#parts.stateChanged({ state: "up" });
   }
 
-  #fail(group: readonly Write[], cause: unknown): void {
-    const { path, stateChanged } = this.#parts;
-    const error = storeErrorOf(cause, path);
+  #fail(group: readonly Waiting[], error: StoreError, cause: unknown): void {
     // What the store itself refuses says nothing about the database.
     if (!this.#isDown && !(cause instanceof StoreError) && !isConstraint(cause)) {
       this.#isDown = true;
-      stateChanged({ state: "down", reason: error.message });
+      this.#parts.stateChanged({ state: "down", reason: error.message });
     }
-    for (const write of group) write.failed(error);
+    for (const waiting of group) waiting.failed(error);
   }
 }
 

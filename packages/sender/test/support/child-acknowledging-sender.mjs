@@ -1,16 +1,20 @@
 // A sender that says on standard output which calls it has accepted: one after another, then some at once.
-//   node child-acknowledging-sender.mjs FILE
-// Each line is one write to the descriptor, so that it stands in a trace of system calls after what it vouches for.
+//   node child-acknowledging-sender.mjs FILE [sent]
+// Each line is one write to the descriptor, so that it stands in a trace of system calls after what it vouches for. With `sent`, it
+// says instead which messages it has begun to send.
 import { writeSync } from "node:fs";
 import { createSender, sqliteStore } from "@countersign/sender";
 
-const [path] = process.argv.slice(2);
-const unanswered = { send: () => new Promise(() => {}), close: () => Promise.resolve() };
-const sender = await createSender({
-  url: "http://127.0.0.1:9/",
-  store: sqliteStore({ path }),
-  transport: unanswered,
-});
+const [path, what] = process.argv.slice(2);
+const say = (messageId) => writeSync(1, `accepted ${messageId}\n`);
+const transport = {
+  send(request) {
+    if (what === "sent") say(JSON.parse(Buffer.from(request.body).toString()).messageId);
+    return new Promise(() => {});
+  },
+  close: () => Promise.resolve(),
+};
+const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }), transport });
 
 async function accept(messageId) {
   await sender.track({
@@ -19,7 +23,7 @@ async function accept(messageId) {
     messageId,
     properties: { note: "x".repeat(500) },
   });
-  writeSync(1, `accepted ${messageId}\n`);
+  if (what !== "sent") say(messageId);
 }
 
 for (let count = 0; count < 5; count += 1) await accept(`single-${count}`);

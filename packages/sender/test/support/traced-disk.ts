@@ -7,6 +7,8 @@ import { promisify } from "node:util";
 const SYSTEM_CALLS =
   "openat,open,creat,write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat";
 
+const SYNCS: ReadonlySet<string> = new Set(["fsync", "fdatasync"]);
+
 /** What a program had acknowledged at some moment, and what a power cut at that moment would have left of a folder. */
 export interface PowerCut {
   /** The ids of the lines `accepted <id>` that it had written, the latest last. */
@@ -35,24 +37,48 @@ export function canTrace(): boolean {
  * @param folder - The folder whose files count.
  */
 export async function powerCutsOf(args: readonly string[], folder: string): Promise<PowerCut[]> {
+  return replay(await trace(args, folder));
+}
+
+/** Runs a Node program under strace; returns its system calls on a folder, and its answers. */
+async function trace(args: readonly string[], folder: string): Promise<SystemCall[]> {
   const traces = mkdtempSync(join(tmpdir(), "countersign-trace-"));
   try {
     // A file for each thread, so that no line is cut in two by another thread's.
     const strace = ["-ff", "-ttt", "-T", "-y", "-xx", "-s", "1048576", "-e", `trace=${SYSTEM_CALLS}`];
     const command = [...strace, "-o", join(traces, "t"), process.execPath, ...args];
     await promisify(execFile)("strace", command, { cwd: import.meta.dirname });
-    const lines = readdirSync(traces).flatMap((name) =>
-      readFileSync(join(traces, name), "latin1").split("\n"),
-    );
-    return replay(lines.flatMap((line) => parseLine(line, folder)));
+    return readdirSync(traces).flatMap((name) => {
+      const lines = readFileSync(join(traces, name), "latin1").split("\n");
+      return lines.flatMap((line) => parseLine(line, folder, name));
+    });
   } finally {
     rmSync(traces, { recursive: true, force: true });
   }
 }
 
+/**
+ * Runs a Node program under strace; counts the syncs of each file of a folder that the thread of the event loop waited for, and those
+ * of other threads, from the program's first answer to its last.
+ */
+export async function syncsOf(args: readonly string[], folder: string): Promise<Record<"own" | "others", string[]>> {
+  const calls = await trace(args, folder);
+  const answers = calls.filter(({ file }) => file === undefined);
+  const [first, last] = [answers[0], answers.at(-1)];
+  const syncs = calls.filter(
+    ({ name, begin }) =>
+      SYNCS.has(name) && begin > (first?.begin ?? Number.NaN) && begin < (last?.begin ?? Number.NaN),
+  );
+  const filesOf = (isOwn: boolean): string[] =>
+    syncs.filter(({ thread }) => (thread === first?.thread) === isOwn).map(({ file = "" }) => file);
+  return { own: filesOf(true), others: filesOf(false) };
+}
+
 /** A system call on a file of the folder, on the folder itself, or an answer. */
 interface SystemCall {
   readonly name: string;
+  /** The one that called. */
+  readonly thread: string;
   /** When it began and ended, in seconds. */
   readonly begin: number;
   readonly end: number;
@@ -65,13 +91,13 @@ interface SystemCall {
 
 const LINE = /^(\d+\.\d+) (\w+)\((.*)\) += (-?\d+)(?:<[^>]*>)?.* <(\d+\.\d+)>$/s;
 
-function parseLine(line: string, folder: string): SystemCall[] {
+function parseLine(line: string, folder: string, thread: string): SystemCall[] {
   const [, begin = "", name = "", args = "", result = "", took = ""] = LINE.exec(line) ?? [];
   if (name === "" || result.startsWith("-")) return [];
   const [descriptorPath = "", quoted = ""] = [/^\d+<([^>]*)>/.exec(args)?.[1], /"([^"]*)"/.exec(args)?.[1]];
   const data = Buffer.from(quoted.replaceAll("\\x", ""), "hex");
   const path = descriptorPath === "" ? data.toString() : decode(descriptorPath);
-  const times = { name, begin: Number(begin), end: Number(begin) + Number(took) };
+  const times = { name, thread, begin: Number(begin), end: Number(begin) + Number(took) };
   const rest = args.slice(args.lastIndexOf('"') + 1);
   if (name === "write" && data.toString().startsWith("accepted "))
     return [{ ...times, file: undefined, data, rest }];
@@ -172,7 +198,7 @@ function replay(calls: readonly SystemCall[]): PowerCut[] {
         cuts.push({ acknowledged, files: folder.synced() });
       };
       steps.push({ at: begin, act });
-    } else if (name === "fsync" || name === "fdatasync") {
+    } else if (SYNCS.has(name)) {
       let endSync = (): void => {};
       steps.push(
         { at: begin, act: () => void (endSync = folder.beginSync(file)) },

@@ -1,0 +1,212 @@
+import { CloseError, createSender, type Sender, sqliteStore, StoreError } from "@countersign/sender";
+import { virtualClock } from "@countersign/sender/testing";
+import Database from "libsql";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { holdDisk } from "./support/held-disk.ts";
+import { openSender } from "./support/open-sender.ts";
+import { type Receiver, startReceiver } from "./support/receiver.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const USER = { userId: "u1", event: "e" };
+
+interface OnDisk {
+  readonly path: string;
+  readonly receiver: Receiver;
+  readonly sender: Sender;
+}
+
+async function onDisk(): Promise<OnDisk> {
+  const path = join(temporaryFolder(), "deliveries.db");
+  const receiver = await startReceiver();
+  return { path, receiver, sender: await openSender({ url: receiver.url, store: sqliteStore({ path }) }) };
+}
+
+/** Whether a promise is settled some turns of the event loop from now, in which a commit and an attempt would have begun. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+  return settled;
+}
+
+/** Another program reads the file, so that its log cannot be emptied; the function ends that. */
+function readElsewhere(path: string): () => void {
+  const db = new Database(path);
+  db.exec("BEGIN");
+  db.prepare("SELECT count(*) FROM delivery").get([]);
+  return () => {
+    db.exec("ROLLBACK");
+    db.close();
+  };
+}
+
+function pendingIn(path: string): number {
+  const db = new Database(path, { readonly: true });
+  const { count } = db.prepare("SELECT count(*) AS count FROM delivery").get([]) as { count: number };
+  db.close();
+  return count;
+}
+
+describe("while the disk is busy", () => {
+  it("the process goes on and reads the store; the call waits, and nothing is delivered", async () => {
+    const { sender, receiver } = await onDisk();
+    const disk = holdDisk();
+    const call = sender.track(USER);
+
+    expect(await isSettled(call)).toBe(false);
+    expect(disk.asked).toBe(1);
+    expect(await sender.deliveries()).toMatchObject([{ state: "pending", attempts: [] }]);
+    expect(receiver.received).toEqual([]);
+
+    disk.release();
+    await (await call).settled();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("calls of many turns wait for one commit and one flush, all of them", async () => {
+    const { sender } = await onDisk();
+    const disk = holdDisk();
+    const first = sender.track(USER);
+    expect(await isSettled(first)).toBe(false);
+    const others: Promise<unknown>[] = [];
+    for (let call = 0; call < 20; call += 1) {
+      others.push(sender.track(USER));
+      await nextTurn();
+    }
+    expect(await sender.deliveries()).toHaveLength(1);
+
+    disk.release();
+    await Promise.all([first, ...others]);
+    expect(disk.asked).toBe(2);
+  });
+
+  it("a destination that is looked through anew is given nothing that a power cut could undo", async () => {
+    const { sender, receiver } = await onDisk();
+    const disk = holdDisk();
+    const call = sender.track(USER);
+    expect(await isSettled(call)).toBe(false);
+
+    const [source] = sender.settings.sources;
+    const destinations = source?.destinations.map((destination) => ({ ...destination, concurrency: 3 }));
+    await sender.update({ sources: [{ name: source?.name ?? "", destinations: destinations ?? [] }] });
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    expect(receiver.received).toEqual([]);
+
+    disk.release();
+    await call;
+    await sender.idle();
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  it("a repeat of a call is not answered before the call", async () => {
+    const { sender } = await onDisk();
+    const disk = holdDisk();
+    const call = { type: "track", ...USER, timestamp: "2026-01-31T08:30:00.000Z", key: "k1" } as const;
+    const first = sender.accept([call], { uniqueFor: "1h" });
+    expect(await isSettled(first)).toBe(false);
+    const again = sender.accept([call], { uniqueFor: "1h" });
+    expect(await isSettled(again)).toBe(false);
+
+    disk.release();
+    expect((await first)[0]?.repeat).toBeUndefined();
+    expect((await again)[0]?.repeat).toBe(true);
+  });
+
+  it("a virtual clock does not go on past what is about to be due", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const receiver = await startReceiver();
+    const clock = virtualClock();
+    const sender = await openSender({ url: receiver.url, clock, store: sqliteStore({ path }) });
+    const startedAt = clock.now();
+    const disk = holdDisk();
+    const call = sender.track(USER);
+    await nextTurn();
+    const hour = clock.advance("1h");
+    expect(await isSettled(hour)).toBe(false);
+    expect(clock.now()).toBe(startedAt);
+
+    disk.release();
+    const { deliveries } = await call;
+    await hour;
+    const [delivery] = await Promise.all(deliveries.map((id) => sender.delivery(id)));
+    expect(delivery?.attempts).toMatchObject([{ startedAt }]);
+  });
+
+  it("close() waits for it, and says so if it takes longer than its deadline", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+    const disk = holdDisk();
+    const call = sender.track(USER);
+    expect(await isSettled(call)).toBe(false);
+
+    const closed = sender.close({ deadline: "200ms" });
+    await expect(closed).rejects.toThrow(CloseError);
+    await expect(closed).rejects.toMatchObject({ code: "ERR_CLOSE_LATE", part: "store" });
+
+    disk.release();
+    await call;
+    expect(pendingIn(path)).toBe(1);
+  });
+});
+
+describe("a flush that fails", () => {
+  it("puts everything into the database itself, and the call is accepted", async () => {
+    const { sender, receiver, path } = await onDisk();
+    const disk = holdDisk();
+    const call = sender.track(USER);
+    expect(await isSettled(call)).toBe(false);
+    disk.fail();
+
+    await (await call).settled();
+    expect(receiver.received).toHaveLength(1);
+    expect(sender.storeState).toMatchObject({ state: "up" });
+    // A log that the system believes to be flushed would say nothing.
+    const settled = (): number => statSync(`${path}-wal`).size;
+    await sender.track(USER);
+    expect(settled()).toBe(0);
+  });
+
+  it("while nothing can be put right refuses the call, which may be stored, and then delivers it once", async () => {
+    const { sender, receiver, path } = await onDisk();
+    const states: string[] = [];
+    sender.on("storeState", ({ state }) => void states.push(state));
+    const endReading = readElsewhere(path);
+    const disk = holdDisk();
+    disk.fail();
+
+    const refused = await sender.track(USER).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(StoreError);
+    expect(refused).toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+    expect(String(refused)).toContain(`The store ${path} could not be flushed to disk`);
+    expect(states).toEqual(["down"]);
+    expect(receiver.received).toEqual([]);
+
+    endReading();
+    await expect.poll(() => receiver.received.length).toBe(1);
+    await sender.idle();
+    expect(states).toEqual(["down", "up"]);
+    expect(receiver.received).toHaveLength(1);
+    expect(await sender.deliveries()).toMatchObject([{ state: "delivered" }]);
+  });
+
+  it("is tried again with the same ids while the caller waits", async () => {
+    const { sender, receiver, path } = await onDisk();
+    const endReading = readElsewhere(path);
+    const disk = holdDisk();
+    const call = sender.track(USER);
+    sender.once("storeState", endReading);
+    disk.fail();
+
+    const { deliveries } = await call;
+    expect(deliveries).toHaveLength(1);
+    await sender.idle();
+    expect(receiver.received).toHaveLength(1);
+    expect((await sender.deliveries()).map(({ id }) => id)).toEqual(deliveries);
+  });
+});
