@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import type { Bench } from "../harness/bench.ts";
+import type { Bench, BenchContext } from "../harness/bench.ts";
 import { alternate, type Contender } from "../harness/contest.ts";
-import { compare, type Row } from "../harness/row.ts";
+import { compare, type Row, type Target } from "../harness/row.ts";
+import { median } from "../harness/statistics.ts";
 import { startChild, withChildren, type Child } from "../support/child.ts";
 import { withTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -17,6 +18,15 @@ const ROW = {
   against: "itself, on the disk as it is",
   unit: "msg/s",
 };
+
+/** How much of the time the process is held up that records events. */
+const BUSY = {
+  what: "sender, file store, 100 calls/s, a disk that syncs 5 ms later, event loop",
+  against: "a fixed bound",
+  unit: "% busy",
+};
+const MOST_BUSY = 20;
+const BUSY_ROUNDS = 3;
 
 /** A command that runs another one, each of whose syncs ends so much later. Nothing else that it does is traced. */
 function withSyncsDelayed(milliseconds: number): readonly string[] {
@@ -43,7 +53,7 @@ function contenderOf(child: Child, milliseconds: number): Contender {
 }
 
 /** A sender whose disk is as it is and one whose disk is slower, both traced. */
-async function measured(url: string, folder: string, rounds: number): Promise<Row> {
+async function measured(url: string, folder: string, { rounds }: BenchContext): Promise<Row[]> {
   const senders = DELAYS_MS.map((milliseconds) =>
     startChild("forwarder", [url, join(folder, `${milliseconds}.db`), String(MESSAGES)], {
       through: withSyncsDelayed(milliseconds),
@@ -51,21 +61,27 @@ async function measured(url: string, folder: string, rounds: number): Promise<Ro
   );
   return withChildren(senders, async (...children) => {
     const contenders = children.map((child, index) => contenderOf(child, DELAYS_MS[index] as number));
-    const figures = await alternate(contenders, { rounds, warmups: 2 });
-    return compare(figures, { ...ROW, ours: nameOf(5), theirs: nameOf(0) });
+    const figures = await alternate(contenders, { rounds: rounds(ROUNDS), warmups: 2 });
+    const row = compare(figures, { ...ROW, ours: nameOf(5), theirs: nameOf(0) });
+    const shares: number[] = [];
+    for (let round = 0; round < rounds(BUSY_ROUNDS); round += 1)
+      shares.push((await children.at(-1)?.ask("busy")) as number);
+    const target: Target = { of: "ours", is: "at most", value: MOST_BUSY };
+    return [row, { ...BUSY, ours: median(shares) * 100, target }];
   });
 }
 
 export const slowDisk: Bench = {
   name: "slow-disk",
-  about: "messages a second into the file store, when each sync of the disk takes 5 ms longer",
-  async run({ rounds, progress }) {
-    if (!canTrace()) return { rows: [{ ...ROW, skipped: "no strace on this machine, or it may not trace" }] };
-    progress("sender, file store, on a slower disk");
+  about:
+    "messages a second into the file store, and how busy its process is, when each sync of the disk takes 5 ms longer",
+  async run(context) {
+    const skipped = "no strace on this machine, or it may not trace";
+    if (!canTrace()) return { rows: [ROW, BUSY].map((row) => ({ ...row, skipped })) };
+    context.progress("sender, file store, on a slower disk");
     return withChildren([startChild("sink")], ({ ready }) =>
       withTemporaryFolder(async (folder) => {
-        const row = await measured(`http://127.0.0.1:${ready as number}/`, folder, rounds(ROUNDS));
-        return { rows: [row] };
+        return { rows: await measured(`http://127.0.0.1:${ready as number}/`, folder, context) };
       }),
     );
   },

@@ -56,6 +56,7 @@ export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { makePrivateFolder } from "./sqlite/make-folder.ts";
+export { LogFile } from "./sqlite/log-file.ts";
 export { type MovedCounts, type MoveOptions, moveSqliteStore } from "./sqlite/move-sqlite-store.ts";
 export { releaseNativeHandles } from "./sqlite/release-native-handles.ts";
 export { sqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";

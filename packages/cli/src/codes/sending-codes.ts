@@ -144,8 +144,8 @@ export const STORE_CODES: CodePages = {
   },
   ERR_STORE_UNKNOWN: {
     cause:
-      "The connection to the store broke while it stored a call. It is not known whether the call is stored.",
-    fix: "Accept the same calls again with `accept()`, with their keys and `uniqueFor`: what was stored is left out. A call without a key may be delivered twice. With the same `messageId`, receivers recognise the repeat.",
+      "The connection to the store broke while it stored a call, or the disk of its file could not be synced. It is not known whether the call is stored.",
+    fix: "If the message names a disk, check it. Accept the same calls again with `accept()`, with their keys and `uniqueFor`: what was stored is left out. A call without a key may be delivered twice. With the same `messageId`, receivers recognise the repeat.",
     ...ts('await sender.accept(calls, { uniqueFor: "24h" }); // each call has its key'),
   },
   ERR_STORE_CHANGED: {

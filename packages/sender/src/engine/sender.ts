@@ -140,8 +140,8 @@ export interface Sender {
    * @param calls Calls that follow the rules of `@countersign/protocol`, with their time.
    * @returns The receipts, in the order of the calls. That of a repeat has `repeat: true`, and no deliveries.
    * @throws CallError when an item is not a recorded call, or no source fits the options
-   * @throws StoreError `ERR_STORE_UNKNOWN` when the connection to the store broke, and whether the calls were stored could
-   *   not be found out. Accept them again with the same keys and `uniqueFor`: what was stored is then left out.
+   * @throws StoreError `ERR_STORE_UNKNOWN` when the connection to the store broke, or its disk failed, and whether the calls were stored
+   *   could not be found out. Accept them again with the same keys and `uniqueFor`: what was stored is then left out.
    * @example
    * ```ts
    * const receipts = await sender.accept(calls, { writeKey: "WK1", uniqueFor: "24h" });

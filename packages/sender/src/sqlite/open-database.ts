@@ -51,7 +51,7 @@ export function openDatabase(path: string, libsql: Libsql): OpenedDatabase {
     assertOurs(db, path);
     // Before the log is made, which has the permissions of the database.
     if (path !== MEMORY_PATH) makePrivate(fileOf(path));
-    // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it.
+    // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it. An open store flushes by itself.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
     db.exec(`PRAGMA journal_size_limit = ${LOG_BYTES}`);
     // libsql checks them otherwise, and reads all deliveries for each message that is removed.

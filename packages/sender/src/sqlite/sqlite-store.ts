@@ -42,10 +42,10 @@ const OPTION_NAMES: OptionNames<SqliteStoreOptions> = {
 const DEFAULT_KEEP_FOR: Duration = "7d";
 
 /**
- * Keeps deliveries in an SQLite file of its own (libsql; WAL, synchronous=FULL, group commit), for one sender at a time.
+ * Keeps deliveries in an SQLite file of its own (libsql; WAL, group commit), for one sender at a time.
  *
- * An accepted call survives a kill at any instant: when a sender opens the file again, pending deliveries continue. The
- * files have mode 0600, and folders that it creates 0700.
+ * An accepted call survives a kill and a power cut at any instant: when a sender opens the file again, pending deliveries continue. A call
+ * waits for the disk, and the process does not. The files have mode 0600, and folders that it creates 0700.
  *
  * @throws TypeError when an option is not valid. Opening happens in `createSender`, which throws a StoreError.
  * @example

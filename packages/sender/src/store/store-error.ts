@@ -10,7 +10,7 @@ import { codeOf, isError } from "@countersign/protocol";
  * | `ERR_STORE_CORRUPT` | the file is damaged, or not a SQLite database | start the process again; if it says so again, move the file away with its `-wal` and `-shm`, and restore a backup, or start with a new one |
  * | `ERR_STORE_FOREIGN` | the file belongs to another program | use another path |
  * | `ERR_STORE_NEWER` | a newer version of this package wrote the file | upgrade this package |
- * | `ERR_STORE_UNKNOWN` | the connection broke: whether it was stored is not known | repeat it with the same ids, which is harmless |
+ * | `ERR_STORE_UNKNOWN` | the connection broke, or the disk failed: whether it was stored is not known | repeat it with the same ids, which is harmless |
  * | `ERR_STORE_CHANGED` | the data has changed since it was read | read it again, and decide again |
  * | `ERR_STORE_FAILED` | anything else, such as a disk that fails or limits the size of files; `cause` says more | see the message |
  * | `ERR_STORE_CLOSED` | it was used before it was opened, or after it was closed | |

@@ -61,7 +61,10 @@ async function trace(args: readonly string[], folder: string): Promise<SystemCal
  * Runs a Node program under strace; counts the syncs of each file of a folder that the thread of the event loop waited for, and those
  * of other threads, from the program's first answer to its last.
  */
-export async function syncsOf(args: readonly string[], folder: string): Promise<Record<"own" | "others", string[]>> {
+export async function syncsOf(
+  args: readonly string[],
+  folder: string,
+): Promise<Record<"own" | "others", string[]>> {
   const calls = await trace(args, folder);
   const answers = calls.filter(({ file }) => file === undefined);
   const [first, last] = [answers[0], answers.at(-1)];

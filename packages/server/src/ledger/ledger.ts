@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
-import { setImmediate } from "node:timers";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "libsql";
 import { messageOf } from "@countersign/protocol";
-import { releaseNativeHandles } from "@countersign/sender";
+import { LogFile, releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { printed } from "./printed.ts";
@@ -49,13 +49,16 @@ const NOT_COUNTED: Held = { rows: Number.POSITIVE_INFINITY, bytes: 0 };
  * What the server remembers in addition to the deliveries: the last thousand messages it has rejected, and the endpoints that
  * accept forgeries. In the file of an earlier version, also which messages that one accepted.
  *
- * Writes of one turn of the event loop share one transaction, and so one flush to the disk.
+ * Writes of one turn of the event loop, and those that come while the disk is busy, share one transaction, and so one flush to the
+ * disk. The process goes on meanwhile: anyone can send what is rejected.
  */
 export class Ledger {
   /** Absent once it is closed: what refers to a statement keeps the file open. */
   #file: LedgerFile | undefined;
   readonly #maxBytes: number;
   #pending: Pending[] = [];
+  /** Set while something waits, or the disk is waited for. */
+  #writing: Promise<void> | undefined;
   #held = NOT_COUNTED;
 
   /**
@@ -65,9 +68,9 @@ export class Ledger {
    * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
   constructor(libsql: typeof Database, path: string, maxBytes: number = Number.MAX_SAFE_INTEGER) {
-    const db = open(libsql, path);
+    const { db, log } = open(libsql, path);
     const seen = versionOf(db) === 1 ? new SeenTable(db, SCHEMA_VERSION) : undefined;
-    this.#file = { db, seen, statements: prepare(db), isKept: path !== ":memory:" };
+    this.#file = { db, seen, statements: prepare(db), log };
     this.#maxBytes = maxBytes;
   }
 
@@ -111,12 +114,13 @@ export class Ledger {
 
   /** Writes the remaining data and closes the file. */
   async close(): Promise<void> {
+    await this.#writing;
     if (this.#file === undefined) return;
-    this.#flush();
-    const { db, isKept } = this.#file;
+    const { db, log } = this.#file;
     this.#file = undefined;
+    log?.close();
     db.close();
-    if (isKept) await releaseNativeHandles();
+    if (log !== undefined) await releaseNativeHandles();
   }
 
   get #opened(): LedgerFile {
@@ -126,35 +130,44 @@ export class Ledger {
 
   #add(pending: Omit<Pending, "resolve" | "reject">): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#pending.length === 0) setImmediate(() => this.#flush());
       this.#pending.push({ ...pending, resolve, reject });
+      this.#writing ??= this.#write();
     });
   }
 
-  #flush(): void {
-    const batch = this.#pending;
-    this.#pending = [];
-    if (batch.length === 0) return;
+  /** Writes what waits, and then what has come meanwhile. */
+  async #write(): Promise<void> {
+    await nextTurn();
+    while (this.#pending.length > 0) {
+      const batch = this.#pending;
+      this.#pending = [];
+      try {
+        this.#commit(batch);
+        await flushed(this.#opened.log);
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        // Nothing of it need have been written.
+        this.#held = NOT_COUNTED;
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  #commit(batch: readonly Pending[]): void {
     // Only the last ones are written: a few bytes of gzip are 2,500 of them, and many requests can end in one turn.
     const newest = batch
       .flatMap(({ rejections, source = null, now }) => rejections.map((one) => ({ one, source, now })))
       .slice(-MAX_REJECTIONS);
     const forgeries = batch.findLast((one) => one.forgeries !== undefined)?.forgeries;
-    try {
-      const { db, statements } = this.#opened;
-      const { clearForgeries, keepForgery } = statements;
-      db.transaction(() => {
-        for (const one of newest) this.#keep(one, statements);
-        if (newest.length > 0) this.#trim(statements);
-        if (forgeries) clearForgeries.run();
-        for (const forgery of forgeries ?? []) keepForgery.run(JSON.stringify(forgery));
-      })();
-      for (const { resolve } of batch) resolve();
-    } catch (error) {
-      // Nothing of it was written.
-      this.#held = NOT_COUNTED;
-      for (const { reject } of batch) reject(error);
-    }
+    const { db, statements } = this.#opened;
+    const { clearForgeries, keepForgery } = statements;
+    db.transaction(() => {
+      for (const one of newest) this.#keep(one, statements);
+      if (newest.length > 0) this.#trim(statements);
+      if (forgeries) clearForgeries.run();
+      for (const forgery of forgeries ?? []) keepForgery.run(JSON.stringify(forgery));
+    })();
   }
 
   #keep({ one, source, now }: Kept, { keep }: Statements): void {
@@ -196,8 +209,16 @@ interface LedgerFile {
   readonly db: Database.Database;
   readonly seen: SeenTable | undefined;
   readonly statements: Statements;
-  /** Whether it is on disk. */
-  readonly isKept: boolean;
+  /** Undefined: it is in memory, which no disk can have. */
+  readonly log: LogFile | undefined;
+}
+
+/** Resolves once the disk has what was committed. */
+function flushed(log: LogFile | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (log === undefined) resolve();
+    else log.flush((reason) => (reason === undefined ? resolve() : reject(reason)));
+  });
 }
 
 type Statements = Readonly<
@@ -259,17 +280,16 @@ export async function loadLibsql(): Promise<typeof Database> {
   }
 }
 
-function open(libsql: typeof Database, path: string): Database.Database {
+function open(libsql: typeof Database, path: string): Pick<LedgerFile, "db" | "log"> {
   if (path !== ":memory:") makePrivate(path);
   const db = new libsql(path);
   try {
-    // FULL: what is answered 200 must survive a power failure, not only a killed process.
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 1000;");
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 1000;");
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw writtenByNewer(path);
     if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
     db.exec(FORGERIES);
-    return db;
+    return { db, log: path === ":memory:" ? undefined : new LogFile(db, path) };
   } catch (error) {
     db.close();
     if (error instanceof ServerError) throw error;

@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { rejection } from "../../src/ingest/rejections.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
+import { holdDisk } from "../../../sender/test/support/held-disk.ts";
 import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const HOUR = 3_600_000;
@@ -47,6 +49,40 @@ describe("the ledger", () => {
     expect(kept).toHaveLength(1_000);
     expect(kept[0]).toMatchObject({ messageId: "5-399", source: "shop", reason: "missing_type" });
     expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
+  });
+
+  it("lets the process go on while the disk is busy, and writes what has come meanwhile at once", async () => {
+    const ledger = open(join(temporaryDirectory(), "server.db"));
+    const keep = (messageId: string): Promise<void> =>
+      ledger.keepRejections([rejection("missing_type", { messageId })], "shop", 0);
+    const disk = holdDisk();
+    const kept: string[] = [];
+    const all = [keep("first").then(() => kept.push("first"))];
+    for (const messageId of ["second", "third", "fourth"]) {
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      all.push(keep(messageId).then(() => kept.push(messageId)));
+    }
+    expect(kept).toEqual([]);
+    expect(disk.asked).toBe(1);
+    // What is read need not be on the disk.
+    expect(ledger.rejections(10)).toMatchObject([{ messageId: "first" }]);
+
+    disk.release();
+    await Promise.all(all);
+    expect(disk.asked).toBe(2);
+    expect(ledger.rejections(10)).toHaveLength(4);
+  });
+
+  it("closes when the disk has everything", async () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const ledger = open(path);
+    const disk = holdDisk();
+    const kept = ledger.keepRejections([rejection("missing_type", { messageId: "m1" })], "shop", 0);
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    const closed = Promise.all([ledger.close(), ledger.close()]);
+    disk.release();
+    await Promise.all([kept, closed]);
+    expect(rowsIn(path, "rejections")).toBe(1);
   });
 
   it("keeps which endpoints accept forgeries, also in a file of a version that did not", async () => {
