@@ -1,5 +1,5 @@
 import { codeOf } from "@countersign/protocol";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { devNull } from "node:os";
@@ -8,13 +8,17 @@ import { devNull } from "node:os";
 const MAX_PIPELINED = 100;
 
 const NO_FILES =
-  "No file descriptors are left, so connections are closed to make room for others. Raise the limit of open files, as with ulimit -n 65536, or lower --max-connections.";
+  "Almost no file descriptors are left, so connections are closed to make room for others and for deliveries. Raise the limit of open files, as with ulimit -n 65536, or lower --max-connections.";
+
+/** Of the files that a process may have open, the part that is left to its own, such as connections to endpoints; and the most of it. */
+const [OWN_SHARE, MOST_OWN] = [0.25, 256];
 
 /**
  * Limits the connections of a server, and the requests that one sends ahead: a hundred bytes are several kilobytes in memory until
  * they are answered. When there are too many, it closes the one whose client has been awaited for longest, to
  * finish a request or to take a response: clients that dribble headers or bodies, or read nothing, cannot keep others out.
- * There are also too many when the process cannot open another file: Node would close what comes next, and tell nobody.
+ * There are also too many when the process has few files left that it may open. Without any, Node would close what comes next, and
+ * tell nobody, and no endpoint could be called.
  *
  * @param max Connections at once.
  * @param onError Is told when the process can open no more files.
@@ -30,6 +34,7 @@ export function limitConnections(
   const waiting = new Map<string, Socket>();
   /** By peer, because a request over TLS knows another socket than the one that was accepted. */
   const open = new Map<string, Socket>();
+  const mostFiles = filesForConnections();
   const pipelined = new WeakMap<Socket, number>();
   const addPipelined = (socket: Socket, more: number): number => {
     const count = (pipelined.get(socket) ?? 0) + more;
@@ -45,7 +50,7 @@ export function limitConnections(
       open.delete(peer);
       waiting.delete(peer);
     });
-    const lacksFiles = !canOpenAnother();
+    const lacksFiles = !canOpenAnother(mostFiles);
     if (lacksFiles) onError(new Error(NO_FILES));
     if (open.size <= max && !lacksFiles) return;
     const [longest = peer] = waiting.keys();
@@ -78,11 +83,24 @@ export function limitConnections(
   };
 }
 
-/** Whether the process, and the machine, can have one more file open. */
-function canOpenAnother(): boolean {
+/** How many files may be open before connections are closed. Only Linux says what the limit of a process is. */
+function filesForConnections(): number {
   try {
-    closeSync(openSync(devNull, "r"));
-    return true;
+    const limits = readFileSync("/proc/self/limits", "latin1");
+    const limit = Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
+    return limit - Math.min(limit * OWN_SHARE, MOST_OWN);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Whether the process, and the machine, can have one more file open for a connection. */
+function canOpenAnother(most: number): boolean {
+  try {
+    const descriptor = openSync(devNull, "r");
+    closeSync(descriptor);
+    // On Linux, it is the lowest number that is free: so many are open.
+    return descriptor < most;
   } catch (error) {
     return !["EMFILE", "ENFILE"].includes(codeOf(error) ?? "");
   }
