@@ -1,7 +1,10 @@
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { UNDER_PERMISSIONS } from "../../../tests/support/permission-model.ts";
 import { AS_BUN } from "./support/as-bun.ts";
+import { temporaryFolder } from "./support/temporary-folder.ts";
 
 describe("a sender on a runtime without undici", () => {
   it("is refused at its start: its messages would fail for good, as if the endpoint had rejected them", async () => {
@@ -14,5 +17,24 @@ describe("a sender on a runtime without undici", () => {
       { cwd: import.meta.dirname },
     );
     expect(stdout).toMatch(/^The sender runs on Node only: /);
+  });
+});
+
+describe("a sender under Node's permission model", () => {
+  it("keeps its deliveries in a file", async () => {
+    const script = `
+      import { createSender, sqliteStore } from "@countersign/sender";
+      const store = sqliteStore({ path: process.argv[1] });
+      const sender = await createSender({ url: "http://127.0.0.1:1/", store });
+      await sender.track({ userId: "u1", event: "e" });
+      console.log((await sender.deliveries()).length, sender.storeState.state);
+      await sender.close({ deadline: 0 });`;
+    const path = join(temporaryFolder(), "deliveries.db");
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [...UNDER_PERMISSIONS, "--input-type=module", "--eval", script, path],
+      { cwd: import.meta.dirname },
+    );
+    expect(stdout.trim()).toBe("1 up");
   });
 });

@@ -1,4 +1,6 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_SYNC } = constants;
 
 /**
  * Replaces a file as a whole: a kill or a power cut leaves the old or the new one. The new one can be read by its owner only. It is
@@ -14,11 +16,12 @@ export function replaceFile(path: string, text: string): void {
   const next = `${path}.new`;
   // What is there may belong to somebody else, or lead elsewhere.
   rmSync(next, { force: true });
-  const descriptor = openSync(next, "wx", 0o600);
+  const descriptor = openSync(next, O_WRONLY | O_CREAT | O_EXCL | O_SYNC, 0o600);
   try {
     // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
     writeFileSync(descriptor, text);
-    fsyncSync(descriptor);
+    // Under Node's permission model, which forbids it, O_SYNC has to do.
+    if (process.permission === undefined) fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }

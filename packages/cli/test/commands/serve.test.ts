@@ -10,6 +10,7 @@ import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../../../server/test/support/receiver.ts";
+import { UNDER_PERMISSIONS } from "../../../../tests/support/permission-model.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const track = (messageId: string): object => ({ type: "track", event: "Ordered", userId: "u", messageId });
@@ -295,6 +296,21 @@ describe.skipIf(isWindows)(`without file descriptors${noPosix}`, () => {
       expect(server.stdout()).not.toContain("again in");
     },
   );
+});
+
+describe("under Node's permission model", () => {
+  it("keeps calls, rejected messages and settings", async () => {
+    const data = join(temporaryDirectory(), "data");
+    const env = { NODE_OPTIONS: UNDER_PERMISSIONS.join(" ") };
+    const { url } = await startServe(["--to", "http://127.0.0.1:9/", "--data", data], { env });
+    const post = async (body: object): Promise<number> =>
+      (await send(`${url}/v1/track`, { method: "POST", body: { writeKey: "any", ...body } })).status;
+    expect([await post(track("m1")), await post({ userId: "u1" })]).toEqual([200, 200]);
+    expect((await send(`${url}/api/rejections`)).json()).toMatchObject([{ reason: "missing_event" }]);
+    const saved = await send(`${url}/api/sources/shop`, { method: "PUT", body: {} });
+    expect(saved.status).toBe(200);
+    expect(readFileSync(join(data, "settings.json"), "utf8")).toContain("shop");
+  });
 });
 
 describe("--record and replay", () => {

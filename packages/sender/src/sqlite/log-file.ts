@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fsyncSync, openSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import type Database from "libsql";
 import { fileOf } from "./file-lock.ts";
 
@@ -14,47 +14,57 @@ interface Checkpoint {
  */
 export class LogFile {
   readonly #db: Database.Database;
-  readonly #descriptor: number;
+  readonly #file: FileHandle;
   /** Whether a flush has failed, and nothing has put that right: what the system takes for flushed need not be on the disk. */
   isDoubtful = false;
 
-  /** @param path That of the database. */
-  constructor(db: Database.Database, path: string) {
+  private constructor(db: Database.Database, file: FileHandle) {
     this.#db = db;
-    // What is appended must not change the file's own time of access; Windows flushes only what may be written.
-    this.#descriptor = openSync(`${fileOf(path)}-wal`, "r+");
+    this.#file = file;
     // From now on, a commit returns when it is in the log, and flush() has the log on the disk.
     db.exec("PRAGMA synchronous = NORMAL");
   }
 
-  /** Calls `done` once everything that was committed before is on the disk, or with the reason why that is not known. */
-  flush(done: (reason?: unknown) => void): void {
-    fdatasync(this.#descriptor, (error) => {
-      if (error !== null) this.isDoubtful = true;
-      try {
-        if (this.isDoubtful) this.#empty();
-      } catch (reason) {
-        done(reason);
-        return;
-      }
-      done();
-    });
+  /**
+   * Opens the log of a database in WAL mode that something was read from, which makes the log.
+   *
+   * @param path That of the database.
+   * @throws what opening a file throws
+   */
+  static async open(db: Database.Database, path: string): Promise<LogFile> {
+    // Windows flushes only what may be written.
+    return new LogFile(db, await open(`${fileOf(path)}-wal`, "r+"));
   }
 
-  close(): void {
-    closeSync(this.#descriptor);
+  /**
+   * Resolves once everything is on the disk that was committed before; commit nothing meanwhile.
+   *
+   * @throws why that is not known
+   */
+  async flush(): Promise<void> {
+    try {
+      // Not by the descriptor: Node's permission model allows that of handles only.
+      await this.#file.datasync();
+    } catch {
+      this.isDoubtful = true;
+    }
+    if (this.isDoubtful) await this.#empty();
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
   }
 
   /**
    * Has everything in the database itself, and the log empty. A system that has told that a flush failed takes what it could not write
    * for written (Linux does), so that to flush the log again would say nothing.
    */
-  #empty(): void {
+  async #empty(): Promise<void> {
     const [checkpoint] = this.#db.pragma("wal_checkpoint(TRUNCATE)") as Checkpoint[];
     if (checkpoint?.busy !== 0)
       throw Object.assign(new Error("its log could not be flushed"), { code: "SQLITE_BUSY" });
     // What is left of the log would be read in place of what the database has.
-    fsyncSync(this.#descriptor);
+    await this.#file.sync();
     this.isDoubtful = false;
   }
 }

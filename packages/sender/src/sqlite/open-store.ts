@@ -11,6 +11,7 @@ import { DeliverySearch } from "./delivery-search.ts";
 import { DeliveryTable } from "./delivery-table.ts";
 import { FileRoom } from "./file-room.ts";
 import { Lanes } from "./lanes.ts";
+import type { LogFile } from "./log-file.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
 import { SettlementTable } from "./settlement-table.ts";
@@ -39,6 +40,8 @@ export interface OpenStoreOptions {
   readonly keepForMs: number;
   readonly maxBytes: number | undefined;
   readonly context: StoreContext;
+  /** Undefined: the store is in memory. */
+  readonly log: LogFile | undefined;
   /** Releases the lock on the file. */
   readonly unlock: () => void;
 }
@@ -65,7 +68,7 @@ export class OpenStore {
   #isUntold = false;
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
-    const { path, keepForMs, maxBytes, context } = options;
+    const { path, keepForMs, maxBytes, context, log } = options;
     const { stateChanged } = context;
     const table = new DeliveryTable(db);
     const counter = new DeliveryCounter(db);
@@ -84,7 +87,7 @@ export class OpenStore {
     this.counter = counter;
     this.calls = calls;
     this.profiles = profiles;
-    this.#transactions = new Transactions(db, { path, writer, counter, retention, room, stateChanged });
+    this.#transactions = new Transactions(db, { path, log, writer, counter, retention, room, stateChanged });
     this.#writes = new WriteQueue(this.#commit);
     const settlements = new SettlementTable(db, room);
     this.lanes = new Lanes({ table, settlements, counter, writes: this.#writes, context });
@@ -192,7 +195,7 @@ export class OpenStore {
     } catch {
       // Another program may be reading the log. It is written into the database at the next open.
     }
-    this.#transactions.close();
+    await this.#options.log?.close();
     this.#db.close();
     this.#options.unlock();
   }

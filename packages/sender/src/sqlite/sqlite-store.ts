@@ -12,6 +12,7 @@ import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { LEAST_BYTES, MAX_BYTES_IN_MEMORY } from "./byte-limits.ts";
 import { loadLibsql } from "./load-libsql.ts";
+import { LogFile } from "./log-file.ts";
 import { MEMORY_PATH, openDatabase } from "./open-database.ts";
 import { OpenStore, type OpenStoreOptions } from "./open-store.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
@@ -68,6 +69,11 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     );
   };
 
+  const assertNew = (): void => {
+    if (state !== "new")
+      throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
+  };
+
   /** Uses the open store. What SQLite throws becomes a rejection with a StoreError. */
   const use = async <T>(action: (store: OpenStore) => T | Promise<T>): Promise<T> => {
     try {
@@ -81,12 +87,12 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
     async open(context) {
       try {
         const libsql = await loadLibsql(path);
-        if (state !== "new")
-          throw new StoreError("ERR_STORE_CLOSED", "A store can be opened only once. Create a new one.");
+        assertNew();
         const { db, unlock, generation } = openDatabase(path, libsql);
         // Nobody waits for what fails while it sweeps or looks for what is due, so nothing else makes a StoreError of it.
         const failed = (error: Error): void => context.failed(storeErrorOf(error, path));
-        state = openOn(db, { path, keepForMs, maxBytes, context: { ...context, failed }, unlock });
+        const parts = { path, keepForMs, maxBytes, context: { ...context, failed }, unlock };
+        state = await openOn(db, parts, assertNew);
         context.stateChanged({ state: "up" });
         return { generation };
       } catch (error) {
@@ -120,13 +126,23 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   };
 }
 
-function openOn(db: Database.Database, options: OpenStoreOptions): OpenStore {
+/** @param assertNew Throws if the store was closed meanwhile. */
+async function openOn(
+  db: Database.Database,
+  options: Omit<OpenStoreOptions, "log">,
+  assertNew: () => void,
+): Promise<OpenStore> {
+  const { path, unlock } = options;
+  let log: LogFile | undefined;
   try {
-    return new OpenStore(db, options);
+    log = path === MEMORY_PATH ? undefined : await LogFile.open(db, path);
+    assertNew();
+    return new OpenStore(db, { ...options, log });
   } catch (error) {
     // As when a table is missing. The lock would be taken for that of another sender.
+    await log?.close();
     db.close();
-    options.unlock();
+    unlock();
     throw error;
   }
 }

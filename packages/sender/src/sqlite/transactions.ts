@@ -5,7 +5,7 @@ import { StoreError } from "../store/store-error.ts";
 import type { AcceptanceWriter } from "./acceptance-writer.ts";
 import type { DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import type { FileRoom } from "./file-room.ts";
-import { LogFile } from "./log-file.ts";
+import type { LogFile } from "./log-file.ts";
 import type { Retention } from "./retention.ts";
 import { MEMORY_PATH } from "./open-database.ts";
 import { isConstraint, REMOVED_CODE, storeErrorOf, unknownErrorOf } from "./sqlite-error.ts";
@@ -14,6 +14,8 @@ import type { Waiting, Write } from "./write-queue.ts";
 /** The parts that transactions use. */
 interface TransactionParts {
   readonly path: string;
+  /** Undefined: the store is in memory, which no disk can have. */
+  readonly log: LogFile | undefined;
   readonly writer: AcceptanceWriter;
   readonly counter: DeliveryCounter;
   readonly retention: Retention;
@@ -36,8 +38,6 @@ export class Transactions {
   readonly #parts: TransactionParts;
   readonly #begin: Database.Statement;
   readonly #commit: Database.Statement;
-  /** Undefined: a store in memory, which no disk can have. */
-  readonly #log: LogFile | undefined;
   #isDown = false;
   /** The number of the file that is open, whatever its path leads to later; none of a store in memory. */
   readonly #inode: bigint | undefined;
@@ -47,9 +47,7 @@ export class Transactions {
     this.#parts = parts;
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
-    const isInMemory = parts.path === MEMORY_PATH;
-    this.#inode = isInMemory ? undefined : statSync(parts.path, AS_IT_IS)?.ino;
-    this.#log = isInMemory ? undefined : new LogFile(db, parts.path);
+    this.#inode = parts.path === MEMORY_PATH ? undefined : statSync(parts.path, AS_IT_IS)?.ino;
   }
 
   /**
@@ -88,7 +86,7 @@ export class Transactions {
     counter.forget(removed);
     for (const write of group) write.committed?.();
     if (isAwaited) return group.filter(({ flushed }) => flushed !== undefined);
-    if (this.#isDown && this.#log?.isDoubtful !== true) this.#isUpAgain();
+    if (this.#isDown && this.#parts.log?.isDoubtful !== true) this.#isUpAgain();
     return NOBODY;
   }
 
@@ -102,13 +100,9 @@ export class Transactions {
       } else this.#fail(group, unknownErrorOf(reason, this.#parts.path), reason);
       done(reason === undefined);
     };
-    if (this.#log === undefined) tell();
-    else this.#log.flush(tell);
-  }
-
-  /** No flush is under way. */
-  close(): void {
-    this.#log?.close();
+    const { log } = this.#parts;
+    if (log === undefined) tell();
+    else void log.flush().then(() => tell(), tell);
   }
 
   /** Removes some of what is outdated, in a transaction that is not flushed to disk: a power cut may undo it. */

@@ -1,8 +1,6 @@
-import fs from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
+import { type FileHandle, open } from "node:fs/promises";
+import { devNull } from "node:os";
 import { onTestFinished } from "vitest";
-
-type Callback = (error: NodeJS.ErrnoException | null) => void;
 
 /** A disk that answers when a test says so: it stands before the one of the machine. */
 export interface HeldDisk {
@@ -14,30 +12,31 @@ export interface HeldDisk {
   fail(): void;
 }
 
+const someFile = await open(devNull);
+const handles = Object.getPrototypeOf(someFile) as Pick<FileHandle, "datasync">;
+await someFile.close();
+
 /** Holds every flush to disk of this process that does not hold the process up, until the test ends. */
 export function holdDisk(): HeldDisk {
-  const { fdatasync } = fs;
+  // Called on the handle that asks for it.
+  // oxlint-disable-next-line typescript/unbound-method
+  const { datasync } = handles;
   const waiting: (() => void)[] = [];
   let state: "held" | "released" | "failing" = "held";
   let asked = 0;
-  const answer = (descriptor: number, callback: Callback): void => {
-    if (state === "released") fdatasync(descriptor, callback);
-    else callback(Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" }));
-  };
   const become = (next: "released" | "failing"): void => {
     state = next;
     for (const go of waiting.splice(0)) go();
   };
-  const held = (descriptor: number, callback: Callback): void => {
+  handles.datasync = async function (this: FileHandle) {
     asked += 1;
-    const go = (): void => answer(descriptor, callback);
-    if (state === "held") waiting.push(go);
-    else setImmediate(go);
+    if (state === "held") await new Promise<void>((go) => waiting.push(go));
+    if (state === "failing") throw Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+    await datasync.call(this);
   };
-  replaceFlush(Object.assign(held, { __promisify__: fdatasync.__promisify__ }));
   onTestFinished(() => {
     become("released");
-    replaceFlush(fdatasync);
+    handles.datasync = datasync;
   });
   return {
     get asked() {
@@ -46,9 +45,4 @@ export function holdDisk(): HeldDisk {
     release: () => become("released"),
     fail: () => become("failing"),
   };
-}
-
-function replaceFlush(fdatasync: typeof fs.fdatasync): void {
-  fs.fdatasync = fdatasync;
-  syncBuiltinESMExports();
 }

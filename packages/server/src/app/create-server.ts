@@ -55,7 +55,7 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   });
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
-    const ledger = new Ledger(
+    const ledger = await Ledger.open(
       await loadLibsql(),
       data === undefined ? ":memory:" : join(data, "server.db"),
       maxBytesOf(options) * LEDGER_SHARE,

@@ -61,17 +61,25 @@ export class Ledger {
   #writing: Promise<void> | undefined;
   #held = NOT_COUNTED;
 
+  private constructor(file: LedgerFile, maxBytes: number) {
+    this.#file = file;
+    this.#maxBytes = maxBytes;
+  }
+
   /**
    * @param libsql From {@link loadLibsql}.
    * @param path A file, made when it is not there, or `:memory:`.
    * @param maxBytes The most that rejected messages may take.
    * @throws ServerError if the file is not a ledger, or was written by a newer version.
    */
-  constructor(libsql: typeof Database, path: string, maxBytes: number = Number.MAX_SAFE_INTEGER) {
-    const { db, log } = open(libsql, path);
+  static async open(
+    libsql: typeof Database,
+    path: string,
+    maxBytes: number = Number.MAX_SAFE_INTEGER,
+  ): Promise<Ledger> {
+    const { db, log } = await open(libsql, path);
     const seen = versionOf(db) === 1 ? new SeenTable(db, SCHEMA_VERSION) : undefined;
-    this.#file = { db, seen, statements: prepare(db), log };
-    this.#maxBytes = maxBytes;
+    return new Ledger({ db, seen, statements: prepare(db), log }, maxBytes);
   }
 
   /** Whether an earlier version accepted a message within the 24 hours before `now`. */
@@ -118,7 +126,7 @@ export class Ledger {
     if (this.#file === undefined) return;
     const { db, log } = this.#file;
     this.#file = undefined;
-    log?.close();
+    await log?.close();
     db.close();
     if (log !== undefined) await releaseNativeHandles();
   }
@@ -143,7 +151,7 @@ export class Ledger {
       this.#pending = [];
       try {
         this.#commit(batch);
-        await flushed(this.#opened.log);
+        await this.#opened.log?.flush();
         for (const { resolve } of batch) resolve();
       } catch (error) {
         // Nothing of it need have been written.
@@ -213,14 +221,6 @@ interface LedgerFile {
   readonly log: LogFile | undefined;
 }
 
-/** Resolves once the disk has what was committed. */
-function flushed(log: LogFile | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (log === undefined) resolve();
-    else log.flush((reason) => (reason === undefined ? resolve() : reject(reason)));
-  });
-}
-
 type Statements = Readonly<
   Record<
     "keep" | "trim" | "held" | "rejections" | "clearForgeries" | "keepForgery" | "forgeries",
@@ -280,7 +280,7 @@ export async function loadLibsql(): Promise<typeof Database> {
   }
 }
 
-function open(libsql: typeof Database, path: string): Pick<LedgerFile, "db" | "log"> {
+async function open(libsql: typeof Database, path: string): Promise<Pick<LedgerFile, "db" | "log">> {
   if (path !== ":memory:") makePrivate(path);
   const db = new libsql(path);
   try {
@@ -289,7 +289,7 @@ function open(libsql: typeof Database, path: string): Pick<LedgerFile, "db" | "l
     if (version > SCHEMA_VERSION) throw writtenByNewer(path);
     if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
     db.exec(FORGERIES);
-    return { db, log: path === ":memory:" ? undefined : new LogFile(db, path) };
+    return { db, log: path === ":memory:" ? undefined : await LogFile.open(db, path) };
   } catch (error) {
     db.close();
     if (error instanceof ServerError) throw error;

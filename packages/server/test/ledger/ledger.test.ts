@@ -9,8 +9,8 @@ import { closing, temporaryDirectory } from "../../../../tests/support/resources
 
 const HOUR = 3_600_000;
 
-function open(path = ":memory:"): Ledger {
-  return closing(new Ledger(Database, path));
+async function open(path = ":memory:"): Promise<Ledger> {
+  return closing(await Ledger.open(Database, path));
 }
 
 /** A ledger as version 1 wrote it, with messages that were accepted. */
@@ -36,7 +36,7 @@ function rowsIn(path: string, table: string): number {
 
 describe("the ledger", () => {
   it("keeps the last thousand rejected messages, however many there were", async () => {
-    const ledger = open();
+    const ledger = await open();
     for (let n = 0; n < 6; n += 1) {
       const messages = Array.from({ length: 400 }, (_, index) => ({ messageId: `${n}-${index}` }));
       await ledger.keepRejections(
@@ -52,7 +52,7 @@ describe("the ledger", () => {
   });
 
   it("lets the process go on while the disk is busy, and writes what has come meanwhile at once", async () => {
-    const ledger = open(join(temporaryDirectory(), "server.db"));
+    const ledger = await open(join(temporaryDirectory(), "server.db"));
     const keep = (messageId: string): Promise<void> =>
       ledger.keepRejections([rejection("missing_type", { messageId })], "shop", 0);
     const disk = holdDisk();
@@ -75,7 +75,7 @@ describe("the ledger", () => {
 
   it("closes when the disk has everything", async () => {
     const path = join(temporaryDirectory(), "server.db");
-    const ledger = open(path);
+    const ledger = await open(path);
     const disk = holdDisk();
     const kept = ledger.keepRejections([rejection("missing_type", { messageId: "m1" })], "shop", 0);
     for (let turn = 0; turn < 20; turn += 1) await nextTurn();
@@ -101,21 +101,21 @@ describe("the ledger", () => {
       status: 200,
       at: "2026-01-31T15:00:00.000Z",
     };
-    const first = open(path);
+    const first = await open(path);
     expect(first.forgeries()).toEqual([]);
     void first.keepForgeries([one]);
     await first.keepForgeries([{ ...one, delivery: "2" }, one]);
     // What waits for the end of the turn is written first.
     void first.keepForgeries([one]);
     await first.close();
-    const second = open(path);
+    const second = await open(path);
     expect(second.forgeries()).toEqual([one]);
     await second.keepForgeries([]);
     expect(second.forgeries()).toEqual([]);
   });
 
   it("keeps less when what anyone sends to be rejected is large", async () => {
-    const ledger = closing(new Ledger(Database, ":memory:", 1_048_576));
+    const ledger = closing(await Ledger.open(Database, ":memory:", 1_048_576));
     for (let n = 0; n < 200; n += 1) {
       await ledger.keepRejections(
         [rejection("unknown_type", { n, a: "\u4e2d".repeat(32_000) })],
@@ -143,14 +143,14 @@ describe("the ledger", () => {
     [null],
     [undefined],
   ])("keeps the JSON of a rejected message without its write key, and cuts it (%#)", async (message) => {
-    const ledger = open();
+    const ledger = await open();
     await ledger.keepRejections([rejection("missing_type", message)], "shop", 0);
     const json = JSON.stringify(message, (name, value: unknown) => (name === "writeKey" ? undefined : value));
     expect(ledger.rejections(1)[0]?.message).toBe((json ?? "").slice(0, 32_768));
   });
 
   it("does not lose those of one source to a flood of another one, or of nobody known", async () => {
-    const ledger = open();
+    const ledger = await open();
     const keep = (source: string | undefined, count: number): Promise<void> => {
       const all = Array.from({ length: count }, (_, n) =>
         rejection("missing_type", { messageId: `${source}-${n}` }),
@@ -171,7 +171,7 @@ describe("the ledger", () => {
   });
 
   it("does not write what other rejections of the same turn push out: 60 bytes of gzip are a thousand of them", async () => {
-    const ledger = open();
+    const ledger = await open();
     const kept = ["a", "b", "c"].map((name) => {
       const messages = Array.from({ length: 600 }, (_, index) => ({ messageId: `${name}-${index}` }));
       return ledger.keepRejections(
@@ -190,7 +190,7 @@ describe("the ledger", () => {
   });
 
   it("does not look at what it cuts off, which would take a tenth of a second for each message", async () => {
-    const ledger = open();
+    const ledger = await open();
     let looked = 0;
     const item = {
       get name(): string {
@@ -207,27 +207,27 @@ describe("the ledger", () => {
     expect(looked).toBeLessThan(400);
   });
 
-  it("of an earlier version knows what that one accepted, to the last bit of a key", () => {
+  it("of an earlier version knows what that one accepted, to the last bit of a key", async () => {
     const path = join(temporaryDirectory(), "server.db");
     earlierLedger(path, [
       ["shop", "m1", 0],
       ["shop", '"m\\ud800"', 0],
       ["shop", "n\0a", 0],
     ]);
-    const ledger = open(path);
+    const ledger = await open(path);
     const keys = ["m1", "m\ud800", "m\ud801", "m\ufffd", "n\0a", "n\0b", "n"];
     const seen = keys.map((key) => ledger.hasSeen({ source: "shop", key }, HOUR));
     expect(seen).toEqual([true, true, false, false, true, false, false]);
     expect(ledger.hasSeen({ source: "blog", key: "m1" }, HOUR)).toBe(false);
   });
 
-  it("of an earlier version forgets that after a day, and gives the room back", () => {
+  it("of an earlier version forgets that after a day, and gives the room back", async () => {
     const path = join(temporaryDirectory(), "server.db");
     earlierLedger(path, [
       ["shop", "m1", 0],
       ["shop", "m2", HOUR],
     ]);
-    const ledger = open(path);
+    const ledger = await open(path);
     const isSeen = (key: string, now: number): boolean => ledger.hasSeen({ source: "shop", key }, now);
     expect([isSeen("m1", 24 * HOUR - 1), isSeen("m1", 24 * HOUR), isSeen("m2", 24 * HOUR)]).toEqual([
       true,
@@ -236,29 +236,29 @@ describe("the ledger", () => {
     ]);
     expect(isSeen("m2", 25 * HOUR)).toBe(false);
     expect(() => rowsIn(path, "seen")).toThrow("no such table");
-    expect(open(path).hasSeen({ source: "shop", key: "m2" }, 0)).toBe(false);
+    expect((await open(path)).hasSeen({ source: "shop", key: "m2" }, 0)).toBe(false);
   });
 
   it("resolves only after the file contains the messages", async () => {
     const path = join(temporaryDirectory(), "server.db");
-    const ledger = open(path);
+    const ledger = await open(path);
     const rejections = ["a", "b"].map((messageId) => rejection("missing_type", { messageId }));
     await Promise.all(rejections.map((one) => ledger.keepRejections([one], "shop", 0)));
     expect(rowsIn(path, "rejections")).toBe(2);
   });
 
-  it("refuses a file of a newer version, and a file of another program", () => {
+  it("refuses a file of a newer version, and a file of another program", async () => {
     const path = join(temporaryDirectory(), "server.db");
     const db = new Database(path);
     db.exec("PRAGMA user_version = 99");
     db.close();
-    expect(() => new Ledger(Database, path)).toThrow(
+    await expect(Ledger.open(Database, path)).rejects.toThrow(
       `${path} was written by a newer version of countersign. Upgrade this one, or use another data directory.`,
     );
   });
 
   it("rejects what it cannot write, and goes on", async () => {
-    const ledger = open();
+    const ledger = await open();
     const one = rejection("missing_type", {});
     await expect(ledger.keepRejections([one], Symbol("shop") as unknown as string, 0)).rejects.toThrow(
       "can only bind",
