@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DeliveryInfo } from "../delivery/delivery.ts";
 import type { SkipReason } from "../delivery/skipped-call.ts";
 import type { Acceptance, Accepted, DeliveryStore, NextDelivery } from "../store/delivery-store.ts";
-import { StoreError } from "../store/store-error.ts";
+import { isUnknown, StoreError } from "../store/store-error.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { MinuteCounts } from "./minute-counts.ts";
 import type { Receipt } from "./sender.ts";
@@ -103,18 +103,32 @@ export class Acceptor {
   async repeat(original: DeliveryInfo, next: NextDelivery): Promise<boolean> {
     const { store, waiters, minutes, events } = this.#parts;
     const { id, source, destination } = original;
-    const isStored = async (): Promise<boolean> => (await store.find(next.id, source)) !== undefined;
     const storing = store
       .repeat(id, next, source)
-      .catch((error: unknown) =>
-        surely(async () => (await isStored()) || store.repeat(id, next, source), error),
-      );
+      .catch((error: unknown) => surely(() => this.#repeatAgain(original, next), error));
     if (!(await storing.finally(waiters.working()))) return false;
     minutes.add("accepted");
     const { messageId, type, identity, event } = next.message ?? original;
     const about = { id: next.id, messageId, type, source, destination, identity, event };
     events.emit("accepted", { delivery: { ...about, acceptedAt: next.acceptedAt }, resendOf: id });
     return true;
+  }
+
+  /**
+   * Stores a copy that may have been stored already. That it is found says nothing before it is stored anew, and refused: a store may
+   * give what its disk does not have yet.
+   */
+  async #repeatAgain({ id, source }: DeliveryInfo, next: NextDelivery): Promise<boolean> {
+    const { store } = this.#parts;
+    const isStored = async (): Promise<boolean> => (await store.find(next.id, source)) !== undefined;
+    try {
+      if (await store.repeat(id, next, source)) return true;
+    } catch (error) {
+      if (isUnknown(error) || !(await isStored())) throw error;
+      return true;
+    }
+    // The original may have been removed meanwhile.
+    return isStored();
   }
 
   /** Stores an acceptance that may have been stored already. Its calls then look like repeats of themselves. */
@@ -139,7 +153,7 @@ export class Acceptor {
  * @throws the error of the first try: at once if it says that nothing was done, else when the tries are over
  */
 async function surely<T>(again: () => Promise<T>, unknown: unknown): Promise<T> {
-  if (!(unknown instanceof StoreError) || unknown.code !== "ERR_STORE_UNKNOWN") throw unknown;
+  if (!isUnknown(unknown)) throw unknown;
   const until = performance.now() + TRIED_FOR_MS;
   for (const pauseMs of PAUSES_MS) {
     await pause(pauseMs);

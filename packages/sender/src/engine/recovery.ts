@@ -10,7 +10,7 @@ import {
   MESSAGE_TYPES,
 } from "../delivery/delivery.ts";
 import type { DeliveryStore, NewMessageContent, NextDelivery } from "../store/delivery-store.ts";
-import { StoreError } from "../store/store-error.ts";
+import { isUnknown, StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
@@ -196,10 +196,12 @@ export class Recovery {
     );
   }
 
-  /** Stores a copy, unless it was stored by somebody else meanwhile. False when the original is no longer kept. */
+  /** Stores a copy, unless somebody else has stored it meanwhile. False when the original is no longer kept. */
   #store(original: DeliveryInfo, copy: NextDelivery): Promise<boolean> {
     const { acceptor, store } = this.#parts;
     return acceptor.repeat(original, copy).catch(async (error: unknown) => {
+      // That it is found would say nothing.
+      if (isUnknown(error)) throw error;
       const stored = await store.find(copy.id, original.source);
       if (stored?.resendOf === undefined || stored.messageId !== original.messageId) throw error;
       return true;

@@ -1,5 +1,5 @@
 import type { Acceptance, Accepted, NewCall, NewDelivery, NewMessage } from "./delivery-store.ts";
-import { StoreError } from "./store-error.ts";
+import { isUnknown, StoreError } from "./store-error.ts";
 
 /** A part of an acceptance: some of its calls, with their messages and deliveries. */
 export interface AcceptancePart<Key> {
@@ -93,10 +93,6 @@ export async function acceptParts<Key>(
   }
   const repeats = results.flatMap((result) => (result.status === "fulfilled" ? result.value : []));
   return { repeats: repeats.toSorted((a, b) => a - b) };
-}
-
-function isUnknown(failure: unknown): boolean {
-  return failure instanceof StoreError && failure.code === "ERR_STORE_UNKNOWN";
 }
 
 function partlyStored(cause: unknown): StoreError {

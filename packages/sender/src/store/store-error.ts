@@ -46,3 +46,8 @@ export class StoreError extends Error {
     this.code = code;
   }
 }
+
+/** Whether an error says that something may have been stored or not. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof StoreError && error.code === "ERR_STORE_UNKNOWN";
+}
