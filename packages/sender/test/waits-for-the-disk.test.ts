@@ -1,10 +1,19 @@
-import { CloseError, createSender, type Sender, sqliteStore, StoreError } from "@countersign/sender";
+import {
+  type AttemptResult,
+  CloseError,
+  createSender,
+  type Sender,
+  sqliteStore,
+  StoreError,
+  type Transport,
+} from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { answering } from "./support/answering.ts";
 import { holdDisk } from "./support/held-disk.ts";
 import { openSender } from "./support/open-sender.ts";
 import { type Receiver, startReceiver } from "./support/receiver.ts";
@@ -102,6 +111,28 @@ describe("while the disk is busy", () => {
     await call;
     await sender.idle();
     expect(receiver.received).toHaveLength(1);
+  });
+
+  it("deliveries go on, and the file has all that ended but some hundreds, which a kill would repeat", async () => {
+    let open = (): void => {};
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    const good = answering({ status: 200 });
+    const send: Transport["send"] = (...args) => opened.then(() => good.send(...args));
+    const store = sqliteStore({ path: join(temporaryFolder(), "deliveries.db") });
+    const sender = await openSender({ url: "http://127.0.0.1:9/", store, transport: { ...good, send } });
+    const call = { type: "track", ...USER, timestamp: "2026-01-31T08:30:00.000Z" } as const;
+    await sender.accept(Array.from({ length: 1_000 }, () => call));
+    const disk = holdDisk();
+    const last = sender.track(USER);
+    expect(await isSettled(last)).toBe(false);
+
+    open();
+    await expect.poll(() => sender.count({ state: "pending" })).toBeLessThan(300);
+    expect(disk.asked).toBe(1);
+
+    disk.release();
+    await last;
+    await sender.idle();
   });
 
   it("a repeat of a call is not answered before the call", async () => {

@@ -4,7 +4,10 @@ import type { StoreError } from "../store/store-error.ts";
 /** How long settlements wait for something else to be committed with them. */
 const SETTLEMENTS_WAIT_MS = 5;
 
-/** With so many settlements waiting, they are committed in this turn. */
+/**
+ * With so many settlements waiting, they are committed in this turn: a kill would have as many repeated, and their messages are in
+ * memory.
+ */
 const MANY_SETTLEMENTS = 256;
 
 /** Somebody who waits for the disk, and is told one of both. */
@@ -35,15 +38,15 @@ export type CommitGroup = (group: readonly Write[], isAwaited: boolean, flushed:
 
 /**
  * Decides what is committed together, and when: everything written in one turn of the event loop, or while the disk is busy with what was
- * committed before. Settlements wait a little longer, for something else.
+ * committed before. Settlements wait a little longer, for something else; many of them do not wait for the disk, which they do not
+ * need.
  */
 export class WriteQueue {
   readonly #commit: CommitGroup;
-  #waiting: Write[] = [];
+  #awaited: Write[] = [];
+  #settlements: Write[] = [];
   #turn: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Whether everything that waits is a settlement. */
-  #isLazy = true;
   /** Whether the disk is waited for, and whether to commit when it is done. */
   #isFlushing = false;
   #isNext = false;
@@ -55,15 +58,14 @@ export class WriteQueue {
 
   /** Has a write committed with the others of this turn, and the disk waited for. */
   add(write: Write): void {
-    this.#isLazy = false;
-    this.#waiting.push(write);
+    this.#awaited.push(write);
     this.#commitSoon();
   }
 
   /** Has a settlement committed with what is written next, or after a moment. */
   addSettlement(write: Write): void {
-    this.#waiting.push(write);
-    if (this.#waiting.length >= MANY_SETTLEMENTS) this.#commitSoon();
+    this.#settlements.push(write);
+    if (this.#hasMany) this.#commitSoon();
     else if (this.#turn === undefined) this.#timer ??= setTimeout(this.flush, SETTLEMENTS_WAIT_MS);
   }
 
@@ -80,23 +82,34 @@ export class WriteQueue {
     this.#turn = undefined;
     this.#timer = undefined;
     this.#isNext = this.#isFlushing;
-    const group = this.#waiting;
-    if (this.#isFlushing || group.length === 0) return;
-    this.#waiting = [];
-    const isAwaited = !this.#isLazy;
-    this.#isLazy = true;
+    const settlements = this.#settlements;
+    if (this.#isFlushing) {
+      if (!this.#hasMany) return;
+      this.#settlements = [];
+      this.#commit(settlements, false, () => {});
+      return;
+    }
+    const group = [...settlements, ...this.#awaited];
+    if (group.length === 0) return;
+    const isAwaited = this.#awaited.length > 0;
+    this.#settlements = [];
+    this.#awaited = [];
     this.#isFlushing = true;
     this.#commit(group, isAwaited, this.#flushed);
   };
 
+  get #hasMany(): boolean {
+    return this.#settlements.length >= MANY_SETTLEMENTS;
+  }
+
   #commitSoon(): void {
-    if (this.#isFlushing) this.#isNext = true;
+    if (this.#isFlushing && !this.#hasMany) this.#isNext = true;
     else this.#turn ??= setImmediate(this.flush);
   }
 
   readonly #flushed = (): void => {
     this.#isFlushing = false;
-    if (this.#isNext && this.#waiting.length > 0) this.#commitSoon();
+    if (this.#isNext && this.#settlements.length + this.#awaited.length > 0) this.#commitSoon();
     this.#isNext = false;
     if (this.#turn !== undefined) return;
     for (const resolve of this.#whenIdle.splice(0)) resolve();
