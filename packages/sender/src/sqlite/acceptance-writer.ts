@@ -12,6 +12,11 @@ export interface WrittenAcceptance extends Accepted {
 
 export const NOTHING_WRITTEN: WrittenAcceptance = { repeats: [], stored: [] };
 
+interface SkippedNewCall {
+  readonly call: NewCall;
+  readonly skipped: NonNullable<NewCall["skipped"]>;
+}
+
 const NO_POSITIONS: readonly number[] = [];
 const NONE: ReadonlySet<number> = new Set();
 
@@ -22,6 +27,8 @@ export class AcceptanceWriter {
   readonly #profiles: ProfileTable;
   /** Calls of the present transaction by source, so that it counts them in one write. */
   readonly #usage = new Map<string, number>();
+  /** Skipped calls of the present transaction: what is stored already is told when all repeats are known. */
+  #skipped: SkippedNewCall[] = [];
 
   constructor(table: DeliveryTable, calls: CallTable, profiles: ProfileTable) {
     this.#table = table;
@@ -32,12 +39,15 @@ export class AcceptanceWriter {
   /** Forgets what was gathered: its transaction failed. */
   clear(): void {
     this.#usage.clear();
+    this.#skipped = [];
     this.#table.clear();
   }
 
   /** Writes what was gathered, inside of its transaction. */
   write(): void {
     this.#table.write();
+    for (const { call, skipped } of this.#skipped) this.#calls.addSkipped(call, skipped);
+    this.#skipped = [];
     this.#profiles.addUsage(this.#usage);
     this.#usage.clear();
   }
@@ -73,7 +83,8 @@ export class AcceptanceWriter {
     for (const [position, call] of calls.entries()) {
       if (leftOut.has(position)) continue;
       if (call.counted) this.#usage.set(call.source, (this.#usage.get(call.source) ?? 0) + 1);
-      if (call.skipped !== undefined) this.#calls.addSkipped(call, call.skipped);
+      const { skipped } = call;
+      if (skipped !== undefined) this.#skipped.push({ call, skipped });
     }
   }
 }

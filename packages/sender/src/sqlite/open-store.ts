@@ -114,8 +114,8 @@ export class OpenStore {
           resolve(written);
         },
         failed(error) {
-          // What has a known id is accepted for the second time.
-          if (isRepeatedId(error)) resolve(NOTHING_WRITTEN);
+          // What has a known id is accepted for the second time, but for what was a repeat already.
+          if (isRepeatedId(error)) resolve({ repeats: written.repeats });
           else reject(error);
         },
       });

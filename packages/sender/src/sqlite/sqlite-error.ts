@@ -61,10 +61,10 @@ export function unknownErrorOf(cause: unknown, path: string): StoreError {
   );
 }
 
-/** Whether a write failed because a delivery with its id is stored. */
+/** Whether a write failed because a delivery or a skipped call with its id is stored. */
 export function isRepeatedId(error: unknown): boolean {
   const cause: unknown = error instanceof StoreError ? error.cause : error;
-  return isConstraint(cause) && cause.message.includes("delivery.id");
+  return isConstraint(cause) && /\b(?:delivery|skipped_call)\.id\b/u.test(cause.message);
 }
 
 /** Whether a write does not fit what is stored: it says nothing about the database. */

@@ -274,6 +274,14 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         expect(await listed()).toHaveLength(1);
       });
 
+      it("are told when an acceptance is repeated whose outcome was not known, though its other calls are stored", async () => {
+        await acceptUnique({ id: "d1", key: "a" });
+        for (let time = 0; time < 2; time += 1)
+          expect((await acceptUnique({ id: "d2", key: "a" }, { id: "d3" })).repeats).toEqual([0]);
+        expect(await listed()).toEqual(["d3", "d1"]);
+        expect((await store.usage()).get("shop")).toBe(2);
+      });
+
       it("are never calls without a key, of another source, or with another key", async () => {
         await acceptUnique({ id: "d1", key: "a" }, { id: "d2" });
         const { repeats } = await acceptUnique(
@@ -1042,6 +1050,18 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         acceptedAt: now + Math.floor(index / 2),
         counted: true,
         skipped: { id: `s${index}`, reason },
+      });
+
+      it("are stored and counted once, when an acceptance is repeated whose outcome was not known", async () => {
+        const acceptance = {
+          calls: [call(0, "integrations"), call(1, "integrations")],
+          messages: [],
+          deliveries: [],
+        };
+        for (let time = 0; time < 2; time += 1)
+          expect(await store.accept(acceptance)).toMatchObject({ repeats: [] });
+        expect((await store.skipped({})).map(({ id }) => id)).toEqual(["s1", "s0"]);
+        expect((await store.usage()).get("shop")).toBe(2);
       });
 
       it("are listed newest first, filtered and in pages", async () => {

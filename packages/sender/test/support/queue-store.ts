@@ -69,15 +69,16 @@ export class QueueStore implements DeliveryStore {
   async accept(acceptance: Acceptance): Promise<Accepted> {
     await Promise.resolve();
     const { calls, messages, deliveries, traits, uniqueForMs } = acceptance;
-    // Whoever did not hear that it was stored repeats it.
-    if (deliveries.some(({ id }) => this.#jobs.has(id))) return { repeats: [] };
-    if (traits !== undefined) this.#changeTraits(traits);
-    const repeats: number[] = [];
     const own = new Set<string>();
-    for (const [position, call] of calls.entries()) {
-      if (uniqueForMs !== undefined && this.#isRepeat(call, uniqueForMs, own)) repeats.push(position);
-      else this.#addCall(call);
-    }
+    const repeats = [...calls.keys()].filter(
+      (position) => uniqueForMs !== undefined && this.#isRepeat(calls[position] as NewCall, uniqueForMs, own),
+    );
+    // Whoever did not hear that it was stored repeats it.
+    const skipped = new Set(this.#skipped.map(({ id }) => id));
+    const isKnown = calls.some((call) => call.skipped !== undefined && skipped.has(call.skipped.id));
+    if (isKnown || deliveries.some(({ id }) => this.#jobs.has(id))) return { repeats };
+    if (traits !== undefined) this.#changeTraits(traits);
+    for (const [position, call] of calls.entries()) if (!repeats.includes(position)) this.#addCall(call);
     for (const { id, destination, message: position } of deliveries) {
       const message = messages[position];
       if (message === undefined) throw new TypeError("A delivery names no message.");
