@@ -210,12 +210,13 @@ export class OpenStore {
       flushed();
       return;
     }
-    this.#transactions.flush(waiting, (isOnDisk) => {
+    this.#transactions.flush(waiting, (isOnDisk, tell) => {
       clearTimeout(this.#flushAgain);
-      if (isOnDisk) {
-        this.#table.letGo();
-        if (this.#isUntold) this.lanes.lookAgain();
-      } else this.#flushAgain = setTimeout(this.#tryToFlush, FLUSH_AGAIN_MS).unref();
+      // First: it was stored before what lanes are told of now.
+      if (isOnDisk && this.#isUntold) this.lanes.lookAgain();
+      tell();
+      if (isOnDisk) this.#table.letGo();
+      else this.#flushAgain = setTimeout(this.#tryToFlush, FLUSH_AGAIN_MS).unref();
       this.#isUntold = !isOnDisk;
       this.lanes.pump();
       flushed();

@@ -90,19 +90,22 @@ export class Transactions {
     return NOBODY;
   }
 
-  /** Has the disk have everything that was committed, and tells who waits whether it does. Calls `done` with that, too. */
-  flush(group: readonly Waiting[], done: (isOnDisk: boolean) => void): void {
-    const tell = (reason?: unknown): void => {
-      if (reason === undefined) {
-        // Without any, none of them may have been committed.
-        if (this.#isDown && group.length > 0) this.#isUpAgain();
-        for (const waiting of group) waiting.flushed?.();
-      } else this.#fail(group, unknownErrorOf(reason, this.#parts.path), reason);
-      done(reason === undefined);
+  /**
+   * Has the disk have everything that was committed.
+   *
+   * @param done Is called with whether it does, and with what tells that to those who wait.
+   */
+  flush(group: readonly Waiting[], done: (isOnDisk: boolean, tell: () => void) => void): void {
+    const ended = (reason?: unknown): void => {
+      const isOnDisk = reason === undefined;
+      done(isOnDisk, () => {
+        if (isOnDisk) this.#flushed(group);
+        else this.#fail(group, unknownErrorOf(reason, this.#parts.path), reason);
+      });
     };
     const { log } = this.#parts;
-    if (log === undefined) tell();
-    else void log.flush().then(() => tell(), tell);
+    if (log === undefined) ended();
+    else void log.flush().then(() => ended(), ended);
   }
 
   /** Removes some of what is outdated, in a transaction that is not flushed to disk: a power cut may undo it. */
@@ -138,6 +141,12 @@ export class Transactions {
   #isUpAgain(): void {
     this.#isDown = false;
     this.#parts.stateChanged({ state: "up" });
+  #flushed(group: readonly Waiting[]): void {
+    // Without any, none of them may have been committed.
+    if (this.#isDown && group.length > 0) this.#isUpAgain();
+    for (const waiting of group) waiting.flushed?.();
+  }
+
   }
 
   #fail(group: readonly Waiting[], error: StoreError, cause: unknown): void {
