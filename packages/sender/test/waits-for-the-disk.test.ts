@@ -169,6 +169,28 @@ describe("while the disk is busy", () => {
     expect(delivery?.attempts).toMatchObject([{ startedAt }]);
   });
 
+  it("an attempt that ends after close() writes nothing, and the number of a closed file is flushed no more", async () => {
+    let end: (result: AttemptResult) => void = () => {};
+    const send = (): Promise<AttemptResult> => new Promise((resolve) => (end = resolve));
+    const transport: Transport = { send, close: () => Promise.resolve() };
+    const store = sqliteStore({ path: join(temporaryFolder(), "deliveries.db") });
+    const sender = await createSender({ url: "http://127.0.0.1:9/", store, transport });
+    const { deliveries } = await sender.track(USER);
+    expect(deliveries).toHaveLength(1);
+    await sender.close({ deadline: 0 });
+
+    const disk = holdDisk();
+    const ended: AttemptResult = {
+      outcome: "success",
+      status: 200,
+      durationMs: 1,
+      responseBody: new Uint8Array(),
+    };
+    end(ended);
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    expect(disk.asked).toBe(0);
+  });
+
   it("close() waits for it, and says so if it takes longer than its deadline", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const sender = await createSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
@@ -239,5 +261,53 @@ describe("a flush that fails", () => {
     await sender.idle();
     expect(receiver.received).toHaveLength(1);
     expect((await sender.deliveries()).map(({ id }) => id)).toEqual(deliveries);
+  });
+
+  it("is tried again for a call that is skipped, which is counted once", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const sources = [{ name: "shop", blockedEvents: ["e"], countFiltered: true, destinations: [] }];
+    const sender = await openSender({ sources, store: sqliteStore({ path }) });
+    const endReading = readElsewhere(path);
+    const disk = holdDisk();
+    const call = sender.track(USER);
+    sender.once("storeState", endReading);
+    disk.fail();
+
+    expect(await call).toMatchObject({ deliveries: [], skipped: "blocked_event" });
+    expect((await sender.skipped()).calls).toHaveLength(1);
+    expect((await sender.stats()).sources).toEqual([{ source: "shop", usage: 1 }]);
+  });
+
+  it("keeps no resend for accepted whose copy is found in the file: the disk may not have it", async () => {
+    const { sender, receiver, path } = await onDisk();
+    const [first] = await (await sender.track(USER)).settled();
+    const endReading = readElsewhere(path);
+    const disk = holdDisk();
+    disk.fail();
+
+    await expect(sender.resend(first?.id ?? "")).rejects.toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+    expect(await sender.count({ state: "pending" })).toBe(1);
+    expect(receiver.received).toHaveLength(1);
+
+    endReading();
+    await expect.poll(() => receiver.received.length).toBe(2);
+  });
+
+  it("does not have a later call delivered before one that waited for it", async () => {
+    const { sender, receiver, path } = await onDisk();
+    const [source] = sender.settings.sources;
+    const destinations = source?.destinations.map((destination) => ({ ...destination, concurrency: 1 }));
+    await sender.update({ sources: [{ name: source?.name ?? "", destinations: destinations ?? [] }] });
+    const endReading = readElsewhere(path);
+    const disk = holdDisk();
+    const first = sender.track({ ...USER, event: "first" });
+    expect(await isSettled(first)).toBe(false);
+    const second = sender.track({ ...USER, event: "second" });
+    sender.once("storeState", endReading);
+    disk.fail();
+
+    await Promise.all([first, second]);
+    await sender.idle();
+    expect(receiver.received.map(({ message }) => message["event"])).toEqual(["first", "second"]);
   });
 });

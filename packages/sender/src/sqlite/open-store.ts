@@ -15,7 +15,7 @@ import type { LogFile } from "./log-file.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
 import { SettlementTable } from "./settlement-table.ts";
-import { isRepeatedId } from "./sqlite-error.ts";
+import { closedError, isRepeatedId } from "./sqlite-error.ts";
 import { Transactions } from "./transactions.ts";
 import { type CommitGroup, type Write, WriteQueue } from "./write-queue.ts";
 
@@ -62,6 +62,7 @@ export class OpenStore {
   readonly #retention: Retention;
   readonly #transactions: Transactions;
   readonly #writes: WriteQueue;
+  #isClosed = false;
   #idleSweep: NodeJS.Timeout | undefined;
   #flushAgain: NodeJS.Timeout | undefined;
   /** Whether no lane was told of something, since the disk may not have it. */
@@ -188,6 +189,7 @@ export class OpenStore {
   async close(): Promise<void> {
     await this.lanes.stop();
     await this.#writes.empty();
+    this.#isClosed = true;
     clearTimeout(this.#flushAgain);
     clearTimeout(this.#idleSweep);
     try {
@@ -202,6 +204,12 @@ export class OpenStore {
 
   /** What is accepted in the group is due once the disk has it: it would be lost if it was delivered before, and failed. */
   readonly #commit: CommitGroup = (group, isAwaited, flushed) => {
+    if (this.#isClosed) {
+      // Of an attempt that close() has left behind. The number of the log's descriptor may be that of another file by now.
+      for (const write of group) write.failed(closedError(this.#options.path));
+      flushed();
+      return;
+    }
     if (isAwaited) this.#table.holdBack();
     const waiting = this.#transactions.commit(group, isAwaited);
     this.lanes.pump();

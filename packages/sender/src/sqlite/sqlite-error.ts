@@ -52,6 +52,14 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   return new StoreError("ERR_STORE_FAILED", `The store ${path} failed: ${message}`, cause);
 }
 
+/** The error of a store that is used before it is opened, or after it was closed. */
+export function closedError(path: string): StoreError {
+  return new StoreError(
+    "ERR_STORE_CLOSED",
+    `The store ${path} is not open: createSender() opens it, and close() closes it.`,
+  );
+}
+
 /** A commit that the disk may have or not, as the error of our store. */
 export function unknownErrorOf(cause: unknown, path: string): StoreError {
   return new StoreError(

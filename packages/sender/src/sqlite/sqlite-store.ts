@@ -16,7 +16,7 @@ import { LogFile } from "./log-file.ts";
 import { MEMORY_PATH, openDatabase } from "./open-database.ts";
 import { OpenStore, type OpenStoreOptions } from "./open-store.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
-import { storeErrorOf } from "./sqlite-error.ts";
+import { closedError, storeErrorOf } from "./sqlite-error.ts";
 
 /** Where and how a {@link sqliteStore} keeps deliveries. */
 export interface SqliteStoreOptions {
@@ -63,10 +63,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
 
   const opened = (): OpenStore => {
     if (typeof state === "object") return state;
-    throw new StoreError(
-      "ERR_STORE_CLOSED",
-      `The store ${path} is not open: createSender() opens it, and close() closes it.`,
-    );
+    throw closedError(path);
   };
 
   const assertNew = (): void => {

@@ -79,7 +79,10 @@ export class Transactions {
       const error = storeErrorOf(cause, path);
       // What is in its way may have been committed a moment ago.
       if (isAwaited && isConstraint(cause))
-        return group.map(({ failed }) => ({ flushed: () => failed(error), failed }));
+        return group.map((write) => ({
+          flushed: () => write.failed(error),
+          failed: (unknown) => write.failed(unknown),
+        }));
       this.#fail(group, error, cause);
       return NOBODY;
     }
@@ -138,15 +141,15 @@ export class Transactions {
     return isShort ? [...removedBefore, ...removed] : removed;
   }
 
-  #isUpAgain(): void {
-    this.#isDown = false;
-    this.#parts.stateChanged({ state: "up" });
   #flushed(group: readonly Waiting[]): void {
     // Without any, none of them may have been committed.
     if (this.#isDown && group.length > 0) this.#isUpAgain();
     for (const waiting of group) waiting.flushed?.();
   }
 
+  #isUpAgain(): void {
+    this.#isDown = false;
+    this.#parts.stateChanged({ state: "up" });
   }
 
   #fail(group: readonly Waiting[], error: StoreError, cause: unknown): void {
