@@ -11,8 +11,8 @@ interface Size {
 // Each function more costs every delivery time, and every reader a step. Lower the bounds when the path gets shorter.
 const MOST: Readonly<Record<"first" | "later", Size>> = {
   /** The first delivery of a sender makes the connection, too. */
-  first: { files: 38, functions: 178 },
-  later: { files: 36, functions: 156 },
+  first: { files: 38, functions: 182 },
+  later: { files: 36, functions: 160 },
 };
 
 it("a delivery passes through few files and functions, and none of them is about faults or tests", async () => {

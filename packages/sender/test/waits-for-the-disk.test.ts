@@ -311,3 +311,32 @@ describe("a flush that fails", () => {
     expect(receiver.received.map(({ message }) => message["event"])).toEqual(["first", "second"]);
   });
 });
+
+describe("a disk that does not answer", () => {
+  it("has calls refused after five seconds, which wait in memory, and later ones at once, until it answers", async () => {
+    const { sender, receiver, path } = await onDisk();
+    const disk = holdDisk();
+    const startedAt = performance.now();
+    const first = sender.track(USER).catch(String);
+    expect(await isSettled(first)).toBe(false);
+    // It waits for the first, and is not written before.
+    const second = sender.track(USER).catch(String);
+
+    expect(await first).toContain(
+      `The store ${path} could not be flushed to disk, so whether it is stored is not known.`,
+    );
+    expect(await second).toContain(`The store ${path} failed: its disk has not answered for 5 s`);
+    expect(performance.now() - startedAt).toBeGreaterThan(4_900);
+    expect(await sender.track(USER).catch(String)).toContain("its disk has not answered for 5 s");
+    expect(sender.storeState).toMatchObject({ state: "down" });
+    expect(disk.asked).toBe(1);
+    expect(receiver.received).toEqual([]);
+
+    disk.release();
+    // What it was asked to keep it has kept; the others were refused.
+    await expect.poll(() => receiver.received.length).toBe(1);
+    await expect.poll(() => sender.storeState.state).toBe("up");
+    await (await sender.track(USER)).settled();
+    expect(receiver.received).toHaveLength(2);
+  });
+});

@@ -18,6 +18,9 @@ const WIND_DOWN_SHARE = 0.25;
 const MIN_WIND_DOWN_MS = 100;
 const MAX_WIND_DOWN_MS = 1_000;
 
+/** How long a store has at least: it waits for its disk. */
+const MIN_STORE_MS = 250;
+
 /** Turns of the event loop that a part gets after its time is up: it takes some to close what is open. */
 const LAST_TURNS = 20;
 
@@ -35,12 +38,11 @@ export async function closeParts(
   const wholeMs = Math.min(deadlineMs, LONGEST_TIMER_MS);
   const windDownMs = Math.min(Math.max(wholeMs * WIND_DOWN_SHARE, MIN_WIND_DOWN_MS), MAX_WIND_DOWN_MS);
   await engine.stop(Math.max(wholeMs - windDownMs, 0), windDownMs / 2);
-  const problemOfPart = (part: CloseError["part"], close: () => Promise<void>): Promise<Error | undefined> =>
-    problemOf(part, close, Math.max(wholeMs - (performance.now() - startedAt), windDownMs / 2));
+  const left = (leastMs: number): number => Math.max(wholeMs - (performance.now() - startedAt), leastMs);
   // One after the other: a store that writes to a slow disk must not make the transport seem to hang.
   const problems = [
-    await problemOfPart("transport", () => transport.close()),
-    await problemOfPart("store", () => store.close()),
+    await problemOf("transport", () => transport.close(), left(windDownMs / 2)),
+    await problemOf("store", () => store.close(), left(MIN_STORE_MS)),
   ];
   for (const problem of problems) if (problem !== undefined) throw problem;
 }

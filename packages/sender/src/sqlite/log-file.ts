@@ -1,4 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type Database from "libsql";
 import { fileOf } from "./file-lock.ts";
 
@@ -7,6 +8,9 @@ interface Checkpoint {
   /** 1: another program has kept it from writing everything into the database. */
   readonly busy: number;
 }
+
+/** How long a flush may take until it counts as failed: whoever waits for it keeps what was to be written in memory. */
+const LATEST_MS = 5_000;
 
 /**
  * The write-ahead log of an open database. SQLite would wait for the disk with each commit, and the whole process with it; here
@@ -17,12 +21,11 @@ export class LogFile {
   readonly #file: FileHandle;
   /** Whether a flush has failed, and nothing has put that right: what the system takes for flushed need not be on the disk. */
   isDoubtful = false;
+  #isHanging = false;
 
   private constructor(db: Database.Database, file: FileHandle) {
     this.#db = db;
     this.#file = file;
-    // From now on, a commit returns when it is in the log, and flush() has the log on the disk.
-    db.exec("PRAGMA synchronous = NORMAL");
   }
 
   /**
@@ -32,16 +35,46 @@ export class LogFile {
    * @throws what opening a file throws
    */
   static async open(db: Database.Database, path: string): Promise<LogFile> {
+    // From now on, a commit returns when it is in the log, and flush() has the log on the disk.
+    db.exec("PRAGMA synchronous = NORMAL");
     // Windows flushes only what may be written.
     return new LogFile(db, await open(`${fileOf(path)}-wal`, "r+"));
   }
 
   /**
-   * Resolves once everything is on the disk that was committed before; commit nothing meanwhile.
+   * Resolves once everything is on the disk that was committed before. What is committed meanwhile need not be.
    *
-   * @throws why that is not known
+   * @throws why that is not known: the disk fails, or does not answer for 5 seconds
    */
   async flush(): Promise<void> {
+    this.assertAnswering();
+    const flushing = this.#flush();
+    let stop = (): void => {};
+    const late = new Promise<never>((_, reject) => {
+      const timer = setTimeout(() => {
+        // A process that was held up reads an answer that has come before it gives up.
+        const turn = setImmediate(() => {
+          this.#isHanging = true;
+          reject(notAnswering());
+        });
+        stop = () => clearImmediate(turn);
+      }, LATEST_MS);
+      stop = () => clearTimeout(timer);
+    });
+    const ended = (): void => {
+      stop();
+      this.#isHanging = false;
+    };
+    flushing.then(ended, ended);
+    await Promise.race([flushing, late]);
+  }
+
+  /** @throws while a flush takes longer than 5 seconds */
+  assertAnswering(): void {
+    if (this.#isHanging) throw notAnswering();
+  }
+
+  async #flush(): Promise<void> {
     try {
       // Not by the descriptor: Node's permission model allows that of handles only.
       await this.#file.datasync();
@@ -67,4 +100,8 @@ export class LogFile {
     await this.#file.sync();
     this.isDoubtful = false;
   }
+}
+
+function notAnswering(): Error {
+  return new Error(`its disk has not answered for ${LATEST_MS / 1_000} s`);
 }

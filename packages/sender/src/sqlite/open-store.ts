@@ -192,12 +192,15 @@ export class OpenStore {
     this.#isClosed = true;
     clearTimeout(this.#flushAgain);
     clearTimeout(this.#idleSweep);
+    const { log } = this.#options;
     try {
+      // The process would wait for the disk with it.
+      log?.assertAnswering();
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch {
       // Another program may be reading the log. It is written into the database at the next open.
     }
-    await this.#options.log?.close();
+    await log?.close();
     this.#db.close();
     this.#options.unlock();
   }
@@ -205,7 +208,7 @@ export class OpenStore {
   /** What is accepted in the group is due once the disk has it: it would be lost if it was delivered before, and failed. */
   readonly #commit: CommitGroup = (group, isAwaited, flushed) => {
     if (this.#isClosed) {
-      // Of an attempt that close() has left behind. The number of the log's descriptor may be that of another file by now.
+      // Of an attempt that close() has left behind.
       for (const write of group) write.failed(closedError(this.#options.path));
       flushed();
       return;

@@ -57,9 +57,7 @@ export class Transactions {
    */
   commit(group: readonly Write[], isAwaited: boolean): readonly Waiting[] {
     try {
-      // SQLite goes on in a file that was removed or replaced, and what it writes is lost when it is closed.
-      if (isAwaited && this.#inode !== undefined && statSync(this.#parts.path, AS_IT_IS)?.ino !== this.#inode)
-        throw fileIsGone();
+      if (isAwaited) this.#assertWritable();
       this.#begin.run([]);
     } catch (cause) {
       // Whoever has the file would keep each of them waiting as long as all of them, and the process with them.
@@ -139,6 +137,15 @@ export class Transactions {
     const removed = room.make(retention);
     if (needsRoom) room.assertRoom();
     return isShort ? [...removedBefore, ...removed] : removed;
+  }
+
+  /** Refuses what the disk would not get. */
+  #assertWritable(): void {
+    const { path, log } = this.#parts;
+    // SQLite goes on in a file that was removed or replaced, and what it writes is lost when it is closed.
+    if (this.#inode !== undefined && statSync(path, AS_IT_IS)?.ino !== this.#inode) throw fileIsGone();
+    // What it is not asked to keep now, it need not tell of later.
+    log?.assertAnswering();
   }
 
   #flushed(group: readonly Waiting[]): void {
