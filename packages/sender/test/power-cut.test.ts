@@ -1,4 +1,5 @@
 import { createSender, sqliteStore } from "@countersign/sender";
+import Database from "libsql";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -18,6 +19,24 @@ async function messagesIn({ files }: PowerCut): Promise<string[]> {
   const deliveries = await sender.deliveries({ limit: 1_000 });
   await sender.close({ deadline: 0 });
   return deliveries.map(({ messageId }) => messageId);
+}
+
+/** What SQLite finds in the files that a power cut left, and whether it is whole. */
+function contentOf({ files }: PowerCut): { integrity: string; messages: readonly string[] } {
+  const folder = temporaryFolder();
+  for (const name of ["deliveries.db", "deliveries.db-wal"])
+    writeFileSync(join(folder, name), files.get(name) ?? "");
+  const db = new Database(join(folder, "deliveries.db"));
+  try {
+    const { integrity_check: integrity } = db.prepare("PRAGMA integrity_check").get([]) as Record<
+      string,
+      string
+    >;
+    const rows = db.prepare("SELECT message_id AS id FROM delivery").all([]) as { id: string }[];
+    return { integrity: integrity ?? "", messages: rows.map(({ id }) => id) };
+  } finally {
+    db.close();
+  }
 }
 
 /** The power cuts whose files differ: answers that share a commit share what is left. */
@@ -70,6 +89,20 @@ describe.runIf(canTrace())("a power cut (needs strace)", () => {
       expect(cut.acknowledged.filter((id) => !found.includes(id))).toEqual([]);
     }
   });
+
+  it("after flushes that failed leaves a whole file with all that was accepted, also while it is closed", async () => {
+    const folder = temporaryFolder();
+    const trouble = { failing: 2, eager: "deliveries.db" };
+    const cuts = await powerCutsOf([script, join(folder, "deliveries.db"), "closed"], folder, trouble);
+    const accepted = cuts.filter((cut) => cut.acknowledged.length > 0);
+    // Answers, and writes of the database while it is closed.
+    expect(accepted.length).toBeGreaterThan(80);
+    for (const cut of accepted) {
+      const { integrity, messages } = contentOf(cut);
+      expect(integrity).toBe("ok");
+      expect(cut.acknowledged.filter((id) => !messages.includes(id))).toEqual([]);
+    }
+  }, 60_000);
 
   it("is prepared for by other threads: the process waits for no sync", { timeout: 60_000 }, async () => {
     const folder = temporaryFolder();

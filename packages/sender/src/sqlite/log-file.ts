@@ -1,13 +1,11 @@
+import { readSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:timers";
 import type Database from "libsql";
 import { fileOf } from "./file-lock.ts";
 
-/** What SQLite says of a checkpoint. */
-interface Checkpoint {
-  /** 1: another program has kept it from writing everything into the database. */
-  readonly busy: number;
-}
+/** How much of the log is written again at a time. */
+const PIECE_BYTES = 1_000_000;
 
 /** How long a flush may take until it counts as failed: whoever waits for it keeps what was to be written in memory. */
 const LATEST_MS = 5_000;
@@ -19,9 +17,11 @@ const LATEST_MS = 5_000;
 export class LogFile {
   readonly #db: Database.Database;
   readonly #file: FileHandle;
-  /** Whether a flush has failed, and nothing has put that right: what the system takes for flushed need not be on the disk. */
+  /** Whether the last flush has failed: what was committed before it need not be on the disk. */
   isDoubtful = false;
   #isHanging = false;
+  /** Whether the system knows what it has to flush: when a flush has failed, it takes all for flushed (Linux does). */
+  #isWhole = true;
 
   private constructor(db: Database.Database, file: FileHandle) {
     this.#db = db;
@@ -42,9 +42,10 @@ export class LogFile {
   }
 
   /**
-   * Resolves once everything is on the disk that was committed before. What is committed meanwhile need not be.
+   * Resolves once everything is on the disk that was committed before. What is committed meanwhile need not be. Outside of a transaction:
+   * when it has failed, it begins one.
    *
-   * @throws why that is not known: the disk fails, or does not answer for 5 seconds
+   * @throws why it is not known: the disk fails, or does not answer for 5 seconds
    */
   async flush(): Promise<void> {
     this.assertAnswering();
@@ -74,31 +75,44 @@ export class LogFile {
     if (this.#isHanging) throw notAnswering();
   }
 
-  async #flush(): Promise<void> {
-    try {
-      // Not by the descriptor: Node's permission model allows that of handles only.
-      await this.#file.datasync();
-    } catch {
-      this.isDoubtful = true;
-    }
-    if (this.isDoubtful) await this.#empty();
-  }
-
   close(): Promise<void> {
     return this.#file.close();
   }
 
+  async #flush(): Promise<void> {
+    for (let isAgain = false; ; isAgain = true) {
+      // Not by the descriptor: Node's permission model allows that of handles only.
+      const failure = await this.#file.datasync().then(
+        () => undefined,
+        (reason: unknown) => ({ reason }),
+      );
+      if (failure !== undefined) this.#isWhole = false;
+      this.isDoubtful = !this.#isWhole;
+      if (!this.isDoubtful) return;
+      this.#writeAgain();
+      if (isAgain && failure !== undefined) throw failure.reason;
+    }
+  }
+
   /**
-   * Has everything in the database itself, and the log empty. A system that has told that a flush failed takes what it could not write
-   * for written (Linux does), so that to flush the log again would say nothing.
+   * Writes the log over itself, so that the next flush says the truth, ours or that of a checkpoint. A checkpoint instead of it would
+   * take a log with gaps for whole: a power cut in the midst of it would leave a database that is damaged.
    */
-  async #empty(): Promise<void> {
-    const [checkpoint] = this.#db.pragma("wal_checkpoint(TRUNCATE)") as Checkpoint[];
-    if (checkpoint?.busy !== 0)
-      throw Object.assign(new Error("its log could not be flushed"), { code: "SQLITE_BUSY" });
-    // What is left of the log would be read in place of what the database has.
-    await this.#file.sync();
-    this.isDoubtful = false;
+  #writeAgain(): void {
+    // No other program may add to the log meanwhile, or begin it anew.
+    this.#db.exec("BEGIN IMMEDIATE");
+    try {
+      const { fd } = this.#file;
+      const piece = Buffer.allocUnsafe(PIECE_BYTES);
+      for (let at = 0; ;) {
+        const read = readSync(fd, piece, 0, PIECE_BYTES, at);
+        if (read === 0) break;
+        at += writeSync(fd, piece, 0, read, at);
+      }
+    } finally {
+      this.#db.exec("ROLLBACK");
+    }
+    this.#isWhole = true;
   }
 }
 

@@ -208,7 +208,7 @@ export class OpenStore {
   /** What is accepted in the group is due once the disk has it: it would be lost if it was delivered before, and failed. */
   readonly #commit: CommitGroup = (group, isAwaited, flushed) => {
     if (this.#isClosed) {
-      // Of an attempt that close() has left behind.
+      // Of an attempt that close() has left behind. With a log that is closed, a flush would be tried again every second, for ever.
       for (const write of group) write.failed(closedError(this.#options.path));
       flushed();
       return;

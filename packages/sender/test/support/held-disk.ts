@@ -8,8 +8,8 @@ export interface HeldDisk {
   readonly asked: number;
   /** Lets the flushes that wait go on, and the later ones. */
   release(): void;
-  /** Has the flushes that wait fail, and the later ones, until `release()`. */
-  fail(): void;
+  /** Has the flushes that wait fail, and the later ones, until `release()`; or so many of them. */
+  fail(times?: number): void;
 }
 
 const someFile = await open(devNull);
@@ -23,6 +23,7 @@ export function holdDisk(): HeldDisk {
   const { datasync } = handles;
   const waiting: (() => void)[] = [];
   let state: "held" | "released" | "failing" = "held";
+  let failuresLeft = 0;
   let asked = 0;
   const become = (next: "released" | "failing"): void => {
     state = next;
@@ -31,7 +32,10 @@ export function holdDisk(): HeldDisk {
   handles.datasync = async function (this: FileHandle) {
     asked += 1;
     if (state === "held") await new Promise<void>((go) => waiting.push(go));
-    if (state === "failing") throw Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+    if (state === "failing" && failuresLeft > 0) {
+      failuresLeft -= 1;
+      throw Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" });
+    }
     await datasync.call(this);
   };
   onTestFinished(() => {
@@ -43,6 +47,9 @@ export function holdDisk(): HeldDisk {
       return asked;
     },
     release: () => become("released"),
-    fail: () => become("failing"),
+    fail(times = Number.POSITIVE_INFINITY) {
+      failuresLeft = times;
+      become("failing");
+    },
   };
 }
