@@ -18,6 +18,7 @@ const OWN_STORES = new Set([
   "several-processes.test.ts", // stores that tell what a test wants
   "sharded-store.test.ts", // several stores as one
   "sqlite-store.test.ts", // sqliteStore
+  "waits-for-the-disk.test.ts", // the disk of sqliteStore
 ]);
 
 /** What runs with every `npm test`, where `pnpm test:postgres` would take too long. */

@@ -47,27 +47,24 @@ export class LogFile {
    *
    * @throws why it is not known: the disk fails, or does not answer for 5 seconds
    */
-  async flush(): Promise<void> {
-    this.assertAnswering();
-    const flushing = this.#flush();
-    let stop = (): void => {};
-    const late = new Promise<never>((_, reject) => {
+  flush(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.assertAnswering();
+      let turn: NodeJS.Immediate | undefined;
       const timer = setTimeout(() => {
         // A process that was held up reads an answer that has come before it gives up.
-        const turn = setImmediate(() => {
+        turn = setImmediate(() => {
           this.#isHanging = true;
           reject(notAnswering());
         });
-        stop = () => clearImmediate(turn);
       }, LATEST_MS);
-      stop = () => clearTimeout(timer);
+      const ended = (): void => {
+        clearTimeout(timer);
+        clearImmediate(turn);
+        this.#isHanging = false;
+      };
+      this.#flush().finally(ended).then(resolve, reject);
     });
-    const ended = (): void => {
-      stop();
-      this.#isHanging = false;
-    };
-    flushing.then(ended, ended);
-    await Promise.race([flushing, late]);
   }
 
   /** @throws while a flush takes longer than 5 seconds */
