@@ -325,6 +325,35 @@ describe("a flush that fails", () => {
 });
 
 describe("a disk that does not answer", () => {
+  it("keeps no delivery from being settled, which no call has to wait with, and makes the store no less down", async () => {
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const good = answering({ status: 200 });
+    const send: Transport["send"] = (...args) => answered.then(() => good.send(...args));
+    const store = sqliteStore({ path: join(temporaryFolder(), "deliveries.db") });
+    const sender = await openSender({ url: "http://127.0.0.1:9/", store, transport: { ...good, send } });
+    const { deliveries } = await sender.track(USER);
+    const states: string[] = [];
+    const errors: unknown[] = [];
+    sender
+      .on("storeState", ({ state }) => void states.push(state))
+      .on("storeError", (error) => void errors.push(error));
+    const disk = holdDisk();
+    expect(await sender.track(USER).catch(String)).toContain("its disk has not answered for 5 s");
+
+    // Its settlement waits for something to be committed with, and here is a call.
+    const call = new Promise((resolve) =>
+      sender.once("attempt", () => resolve(sender.track(USER).catch(String))),
+    );
+    answer();
+    expect(await call).toContain("its disk has not answered for 5 s");
+    const [first] = deliveries;
+    await expect.poll(async () => (await sender.delivery(first ?? ""))?.state).toBe("delivered");
+    expect(errors).toEqual([]);
+    expect(states).toEqual(["down"]);
+    disk.release();
+  });
+
   it("has calls refused after five seconds, which wait in memory, and later ones at once, until it answers", async () => {
     const { sender, receiver, path } = await onDisk();
     const disk = holdDisk();

@@ -58,6 +58,15 @@ export class Transactions {
   commit(group: readonly Write[], isAwaited: boolean): readonly Waiting[] {
     try {
       if (isAwaited) this.#assertWritable();
+    } catch (cause) {
+      const awaited = group.filter(({ flushed }) => flushed !== undefined);
+      this.#fail(awaited, storeErrorOf(cause, this.#parts.path), cause);
+      // Settlements can be kept all the same, and would be repeated otherwise.
+      const others = group.filter(({ flushed }) => flushed === undefined);
+      if (others.length > 0) this.commit(others, false);
+      return NOBODY;
+    }
+    try {
       this.#begin.run([]);
     } catch (cause) {
       // Whoever has the file would keep each of them waiting as long as all of them, and the process with them.
@@ -87,7 +96,7 @@ export class Transactions {
     counter.forget(removed);
     for (const write of group) write.committed?.();
     if (isAwaited) return group.filter(({ flushed }) => flushed !== undefined);
-    if (this.#isDown && this.#parts.log?.isDoubtful !== true) this.#isUpAgain();
+    if (this.#isDown && this.#isWritable) this.#isUpAgain();
     return NOBODY;
   }
 
@@ -146,6 +155,15 @@ export class Transactions {
     if (this.#inode !== undefined && statSync(path, AS_IT_IS)?.ino !== this.#inode) throw fileIsGone();
     // What it is not asked to keep now, it need not tell of later.
     log?.assertAnswering();
+  }
+
+  get #isWritable(): boolean {
+    try {
+      this.#assertWritable();
+      return this.#parts.log?.isDoubtful !== true;
+    } catch {
+      return false;
+    }
   }
 
   #flushed(group: readonly Waiting[]): void {
