@@ -91,10 +91,13 @@ function parseStart(start: unknown): number {
 /** Counts the work under way, and resolves when there is none. */
 class WorkUnderWay {
   #count = 0;
+  /** How often work has begun. */
+  #begun = 0;
   #waiting: (() => void)[] = [];
 
   begin(): () => void {
     this.#count += 1;
+    this.#begun += 1;
     let over = false;
     return () => {
       if (over) return;
@@ -105,12 +108,17 @@ class WorkUnderWay {
     };
   }
 
-  /** Resolves when nothing is under way, and code that waited for its end has had a turn to begin something else. */
+  /**
+   * Resolves when nothing is under way, and code that waited for its end has had a turn to begin something else. Work that began and
+   * ended within that turn may be followed by more, too.
+   */
   async ended(): Promise<void> {
+    let begun: number;
     do {
       if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      begun = this.#begun;
       await nextTurn();
-    } while (this.#count > 0);
+    } while (this.#count > 0 || this.#begun > begun);
   }
 }
 

@@ -63,6 +63,27 @@ describe("virtualClock", () => {
     expect([ran, clock.now()]).toEqual([[5], 10]);
   });
 
+  it("does not move on between work that ends within a turn and what follows it in the next", async () => {
+    const clock = virtualClock();
+    const release = clock.hold();
+    let hasFollowed = false;
+    const follow = (): void => {
+      const end = clock.hold();
+      setImmediate(() => {
+        hasFollowed = true;
+        end();
+      });
+    };
+    // Both in the turn in which the clock begins to wait for one more.
+    setImmediate(release);
+    setImmediate(() => {
+      clock.hold()();
+      setImmediate(follow);
+    });
+    await clock.advance("1m");
+    expect(hasFollowed).toBe(true);
+  });
+
   it("makes two moves at once one after the other", async () => {
     const clock = virtualClock(0);
     await Promise.all([clock.advance("1s"), clock.advance("2s")]);
