@@ -72,6 +72,7 @@ export class LogFile {
     if (this.#isHanging) throw notAnswering();
   }
 
+  /** Closes it, once the flush has ended that is under way. Flush nothing after that. */
   close(): Promise<void> {
     return this.#file.close();
   }
@@ -114,5 +115,7 @@ export class LogFile {
 }
 
 function notAnswering(): Error {
-  return new Error(`its disk has not answered for ${LATEST_MS / 1_000} s`);
+  return new Error(
+    `its disk has not answered for ${LATEST_MS / 1_000} s. Check the disk: what is to be stored is refused until it answers`,
+  );
 }
