@@ -23,6 +23,7 @@ export const LEASE_SYNONYMS: OptionSynonyms = ["lockttl locktimeout", "in millis
 export const MAX_BYTES_SYNONYMS: OptionSynonyms = ["limit maxsize", "a number of bytes"];
 export const ON_REJECTED_SYNONYMS: OptionSynonyms = ["errorhandler onfailure"];
 export const PROPERTIES_SYNONYMS: OptionSynonyms = ["props"];
+export const PROXY_SYNONYMS: OptionSynonyms = ["httpproxy httpsproxy proxyurl", "a URL as text"];
 export const RETRY_SYNONYMS: OptionSynonyms = ["retries retrypolicy maxretries maxattempts backoff"];
 export const SECRET_SYNONYMS: OptionSynonyms = [
   "sharedsecret sharedkey signingsecret signingkey webhooksecret endpointsecret secretkey key",

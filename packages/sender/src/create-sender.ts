@@ -28,6 +28,7 @@ import { MinuteCounts } from "./engine/minute-counts.ts";
 import { FAILING_AFTER } from "./explain/failing-after.ts";
 import { checkAddressPolicy } from "./transport/address-policy.ts";
 import { createTransport } from "./transport/create-transport.ts";
+import { checkProxy, optionsOf } from "./transport/proxy.ts";
 import { instrumented } from "./transport/instrument.ts";
 
 /** How long an endpoint may take to respond (spec 8). */
@@ -141,9 +142,11 @@ export function checkPorts(what: string, options: EngineOptions): void {
     throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
   }
   checkAddressPolicy(what, options);
-  if (transport !== undefined && options.blockPrivateNetworks === true) {
+  checkProxy(options, optionsOf(what));
+  const ofTransport = givenForTransport(options);
+  if (transport !== undefined && ofTransport !== undefined) {
     throw new TypeError(
-      `${what}({ transport, blockPrivateNetworks }): a transport checks addresses by its own options. Pass it createTransport({ blockPrivateNetworks: true }), or leave transport out.`,
+      `${what}({ transport, ${ofTransport} }): a transport has this option itself. Pass ${ofTransport} to createTransport(), or leave transport out.`,
     );
   }
   if (typeof deliver !== "boolean") {
@@ -157,12 +160,18 @@ export function checkPorts(what: string, options: EngineOptions): void {
   }
 }
 
+/** An option that is for the transport which a sender creates itself, if one is given. */
+export function givenForTransport({ blockPrivateNetworks, proxy }: EngineOptions): string | undefined {
+  if (blockPrivateNetworks === true) return "blockPrivateNetworks";
+  return proxy === undefined ? undefined : "proxy";
+}
+
 /** The transport that was given, or the real one. */
 export function openTransport(what: string, options: EngineOptions): Transport {
-  const { transport, blockPrivateNetworks } = options;
+  const { transport, blockPrivateNetworks, proxy, noProxy } = options;
   // No connection outlives the attempt it was made for.
   const connectTimeoutMs = Math.min(attemptTimeoutOf(what, options), 3_600_000);
-  return transport ?? createTransport({ blockPrivateNetworks, connectTimeoutMs });
+  return transport ?? createTransport({ blockPrivateNetworks, proxy, noProxy, connectTimeoutMs });
 }
 
 function attemptTimeoutOf(what: string, { attemptTimeout = DEFAULT_TIMEOUT }: EngineOptions): number {

@@ -5,7 +5,7 @@ import {
   type Clock,
   type OptionNames,
 } from "@countersign/protocol";
-import { checkPorts, ONLY_SOURCE, openSender, openTransport } from "./create-sender.ts";
+import { checkPorts, givenForTransport, ONLY_SOURCE, openSender, openTransport } from "./create-sender.ts";
 import type { CloseOptions, Sender } from "./engine/sender.ts";
 import {
   checkSenderOptions,
@@ -99,12 +99,13 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
   const transport = underWay.watch(faulty);
   const tools = { clock, faulty, underWay };
   if (!("target" in options)) {
-    const own = { ...options, clock, transport, blockPrivateNetworks: undefined };
+    const own = { ...options, clock, transport, blockPrivateNetworks: undefined, proxy: undefined };
     return withTools(await openSender(WHAT, own), tools);
   }
   const { target, path = "/", headers, secret: _, ...rest } = options;
-  if (options.blockPrivateNetworks === true) {
-    throw new TypeError(`${WHAT}({ target }) delivers to this machine: leave blockPrivateNetworks out.`);
+  const ofTransport = givenForTransport(options);
+  if (ofTransport !== undefined) {
+    throw new TypeError(`${WHAT}({ target }) delivers to this machine: leave ${ofTransport} out.`);
   }
   assertPath(path);
   const opened = await openTargets(target);

@@ -155,6 +155,7 @@ describe("advice", () => {
       ERR_CLOSED: true,
       ERR_INFORMATIONAL_FLOOD: true,
       ERR_INVALID_CA: true,
+      ERR_PROXY: true,
       ERR_TIMEOUT: true,
       ERR_UNEXPECTED_INFORMATIONAL: true,
     } satisfies Record<TransportErrorCode, true>;

@@ -278,7 +278,7 @@ describe("other unknown options are refused", () => {
       const transport = createTransport();
       const both = { url: ENDPOINT_URL, transport, blockPrivateNetworks: true };
       expect((await refusal(both, create)).message).toContain(
-        "Pass it createTransport({ blockPrivateNetworks: true }), or leave transport out.",
+        "Pass blockPrivateNetworks to createTransport(), or leave transport out.",
       );
       await transport.close();
     },

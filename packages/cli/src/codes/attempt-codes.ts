@@ -22,6 +22,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   ERR_ADDRESS_BLOCKED: sh(
     "countersign serve --to http://10.0.0.5:3000/webhooks   # without --block-private-networks",
   ),
+  ERR_PROXY: sh("curl -i --proxytunnel --proxy http://proxy.example:3128 https://example.com/webhooks"),
   ERR_INVALID_CA: TRUST_AUTHORITY,
   DEPTH_ZERO_SELF_SIGNED_CERT: TRUST_AUTHORITY,
   SELF_SIGNED_CERT_IN_CHAIN: TRUST_AUTHORITY,

@@ -37,6 +37,8 @@ export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
   readonly record?: string;
   readonly virtualClock?: boolean;
   readonly blockPrivateNetworks?: boolean;
+  readonly proxy?: string;
+  readonly noproxy?: string;
   readonly maxConnections?: number;
   readonly drain: number;
 }
@@ -159,7 +161,7 @@ function inWordsOfFlags(error: unknown, data: string | undefined): unknown {
 /** Options take precedence over the config file; `--to` replaces all sources of the file. */
 function merged(flags: ServeFlags, reach: Reach, { sources, ...config }: ServerOptions): ServerOptions {
   const { to, writeKey, host, port, token, data, maxBytes, keepFor, record } = flags;
-  const { blockPrivateNetworks, maxConnections } = flags;
+  const { blockPrivateNetworks, proxy, noproxy, maxConnections } = flags;
   const usesSources = to === undefined && sources !== undefined;
   const given: ServerOptions = {
     to,
@@ -177,6 +179,8 @@ function merged(flags: ServeFlags, reach: Reach, { sources, ...config }: ServerO
     keepFor,
     record,
     blockPrivateNetworks,
+    proxy,
+    noProxy: noproxy,
     maxConnections,
     clock: flags.virtualClock ? virtualClock(new Date()) : undefined,
   };

@@ -1,5 +1,5 @@
 import { type Duration, messageOf } from "@countersign/protocol";
-import { createSender, type Sender } from "@countersign/sender";
+import { checkProxy, createSender, type Sender, type TransportOptions } from "@countersign/sender";
 import type { HealthServer } from "@countersign/server";
 import { UsageError } from "../errors/usage-error.ts";
 import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
@@ -13,6 +13,8 @@ export interface WorkFlags {
   readonly store: string;
   readonly keepFor?: Duration;
   readonly blockPrivateNetworks?: boolean;
+  readonly proxy?: string;
+  readonly noproxy?: string;
   readonly drain: number;
   readonly port?: number;
   readonly host?: string;
@@ -29,14 +31,15 @@ type Report = (event: string, sentence: string, fields?: Readonly<Record<string,
 /** Delivers until it is asked to stop. Resolves to the exit code. */
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
   checkPortFlags(flags);
-  const { store: url, keepFor, blockPrivateNetworks } = flags;
+  const { store: url, keepFor } = flags;
+  const network = networkOf(flags);
   const stop = untilToldToStop();
   const complain = (message: string): void => terminal.complain(printable(message));
   const store = await openSharedStore(url, keepFor, complain);
   const report = reporter(flags, terminal);
   const health = await openHealth(flags, report);
   try {
-    const opening = createSender({ sources: "shared", store, blockPrivateNetworks });
+    const opening = createSender({ sources: "shared", store, ...network });
     const sender = await unlessStopped(opening, store, stop);
     if (sender === undefined) return 0;
     health?.watch(sender);
@@ -48,6 +51,17 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
   } finally {
     await health?.close();
   }
+}
+
+/** @throws UsageError when the flags about the network are wrong */
+function networkOf({ blockPrivateNetworks, proxy, noproxy: noProxy }: WorkFlags): TransportOptions {
+  const network = { blockPrivateNetworks, proxy, noProxy };
+  try {
+    checkProxy(network, (name) => `--${name.toLowerCase()}`);
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+  return network;
 }
 
 /** Once it is told to stop, lets attempts finish. Resolves to the exit code. */

@@ -15,6 +15,7 @@ import {
 } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { storeOption } from "./shared-store.ts";
+import { noProxyOption, proxyOption } from "./proxy-options.ts";
 import { caOption, concurrencyOption, headerOption, secretOption } from "./receiver-options.ts";
 import type { ServeFlags } from "./run-server.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -77,6 +78,8 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .option("--record <file>", "append each sent message to a file, for countersign replay")
     .option("--virtual-clock", "stop the clock; POST /api/clock advances it")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
+    .addOption(proxyOption())
+    .addOption(noProxyOption())
     .option("--max-connections <number>", "maximum number of open connections (default: 1000)", countArgument)
     .addOption(
       new Option("--drain <seconds>", "how long requests and attempts may take to finish after SIGTERM")

@@ -9,6 +9,7 @@ import {
 } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import type { WorkFlags } from "./run-worker.ts";
+import { noProxyOption, proxyOption } from "./proxy-options.ts";
 import { storeOption } from "./shared-store.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -26,6 +27,8 @@ export function workCommand(terminal: Terminal, exit: (code: number) => void): C
       durationArgument,
     )
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
+    .addOption(proxyOption())
+    .addOption(noProxyOption())
     .addOption(
       new Option("--drain <seconds>", "how long attempts may take to finish after SIGTERM")
         .argParser(secondsArgument)

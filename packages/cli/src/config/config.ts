@@ -23,6 +23,8 @@ export type Config = Pick<
   | "record"
   | "retry"
   | "blockPrivateNetworks"
+  | "proxy"
+  | "noProxy"
   | "maxConnections"
 >;
 

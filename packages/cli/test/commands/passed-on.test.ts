@@ -7,7 +7,8 @@ import { freePort } from "../../../../tests/support/free-port.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
-import { startCommand, startServe } from "../support/command.ts";
+import { httpProxy } from "../../../sender/test/support/proxy.ts";
+import { runCommand, startCommand, startServe } from "../support/command.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
 
@@ -67,6 +68,44 @@ describe("serve heeds", () => {
     const attempted = async (): Promise<string> => (await send(`${url}/api/deliveries`)).text;
     await expect.poll(attempted).toContain("ERR_ADDRESS_BLOCKED");
     expect(receiver.attempts()).toBe(0);
+  });
+
+  it.each([
+    [
+      "--proxy and --noproxy",
+      (proxy: string) => [["--proxy", proxy, "--noproxy", "direct.invalid"], {}] as const,
+    ],
+    [
+      "COUNTERSIGN_PROXY and COUNTERSIGN_NOPROXY",
+      (proxy: string) => [[], { COUNTERSIGN_PROXY: proxy, COUNTERSIGN_NOPROXY: "direct.invalid" }] as const,
+    ],
+  ])("%s: endpoints are called through the proxy, and no others", async (_, given) => {
+    const receiver = closing(await startReceiver());
+    const proxy = await httpProxy();
+    const { port } = new URL(receiver.url);
+    const [args, env] = given(proxy.url);
+    const urls = [`http://direct.invalid:${port}/`, `http://shop.example:${port}/`];
+    const to = urls.flatMap((url) => ["--to", url]);
+    const { url } = await startServe([...to, ...args], { env });
+    await track(url);
+    await expect.poll(receiver.attempts).toBe(1);
+    const attempted = async (): Promise<string> => (await send(`${url}/api/deliveries`)).text;
+    await expect.poll(attempted).toMatch(/"endpoint":"http:\/\/direct\.invalid[^}]*"getaddrinfo /);
+    expect(proxy.asked).toEqual([`shop.example:${port}`]);
+  });
+
+  it.each([
+    [["--proxy", "proxy.example:3128"], "`proxy`, or --proxy, must be the URL of an HTTP proxy"],
+    [
+      ["--proxy", "http://a:hidden@proxy.example", "--block-private-networks"],
+      "--proxy, cannot be combined with",
+    ],
+    [["--noproxy", "http://a.example"], '`noProxy`, or --noproxy, has "http://a.example"'],
+  ])("refuses %j with a sentence that says what to do", async (args, words) => {
+    const { code, stderr } = await runCommand(["serve", "--to", TO, ...args]);
+    expect(stderr).toContain(words);
+    expect(stderr).not.toContain("hidden");
+    expect(code).toBe(2);
   });
 
   it("--max-bytes: what waits takes no more, and calls are answered 503", async () => {

@@ -6,7 +6,8 @@ import { freePort } from "../../../../tests/support/free-port.ts";
 import { startProxy } from "../../../postgres/test/support/proxy.ts";
 import { ask, NO_POSTGRES, startPostgres } from "../../../postgres/test/support/start-postgres.ts";
 import { send } from "../../../server/test/support/http.ts";
-import { startReceiver } from "../../../server/test/support/receiver.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { httpProxy } from "../../../sender/test/support/proxy.ts";
 import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
@@ -307,6 +308,20 @@ describe.skipIf(database === undefined)(
       });
     });
 
+    it("has work --proxy call endpoints through the proxy", async () => {
+      const receiver = closing(await startReceiver());
+      const proxy = await httpProxy();
+      const to = receiver.url.replace("127.0.0.1", "shop.example");
+      const server = await startServe(["--store", url, "--no-deliver", "--to", to, "--secret", SECRET]);
+      const call = { writeKey: "any", userId: "u1", event: "Proxied" };
+      expect((await send(`${server.url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+      startCommand(["work", "--store", url, "--proxy", proxy.url]);
+      const delivered = async (): Promise<string> =>
+        (await send(`${server.url}/api/deliveries?event=Proxied`)).text;
+      await expect.poll(delivered, { interval: 50 }).toContain('"state":"delivered"');
+      expect(new Set(proxy.asked)).toEqual(new Set([new URL(to).host]));
+    });
+
     it("has work --block-private-networks call no receiver on this machine", async () => {
       const receiver = closing(await startReceiver());
       const server = await startServe(["--store", url, "--no-deliver", "--to", receiver.url]);
@@ -327,6 +342,10 @@ describe.skipIf(database === undefined)(
       ],
       [["work", "--store", "mysql://127.0.0.1/db"], "is not the URL of a PostgreSQL database"],
       [["work"], "--store"],
+      [
+        ["work", "--store", "postgres://127.0.0.1/db", "--proxy", "proxy.example:3128"],
+        "--proxy must be the URL",
+      ],
       [["work", "--store", "postgres://127.0.0.1/db", "--host", "127.0.0.1"], "--host is for --port"],
       [
         ["work", "--store", "postgres://127.0.0.1/db", "--token", "t"],

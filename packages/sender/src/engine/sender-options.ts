@@ -2,6 +2,7 @@ import {
   checkOptionNames,
   DELIVER_SYNONYMS,
   HEADERS_SYNONYMS,
+  PROXY_SYNONYMS,
   RETRY_SYNONYMS,
   SECRET_SYNONYMS,
   SOURCES_SYNONYMS,
@@ -17,10 +18,11 @@ import type { RetryPolicy } from "../delivery/retry-policy.ts";
 import type { EndpointSettings, SenderSettings } from "../settings/settings.ts";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import type { SenderInstrument } from "../transport/instrument.ts";
+import type { ProxyOptions } from "../transport/proxy.ts";
 import type { Transport } from "../transport/transport.ts";
 
 /** Options of every sender. */
-export interface EngineOptions {
+export interface EngineOptions extends ProxyOptions {
   /** The store for deliveries. The sender opens and closes it. Default: `sqliteStore()`, in memory. */
   readonly store?: DeliveryStore | undefined;
   /** The source of the time. Default: `systemClock()`. */
@@ -86,6 +88,8 @@ export const ENGINE_NAMES: OptionNames<EngineOptions> = {
   deliver: DELIVER_SYNONYMS,
   events: true,
   blockPrivateNetworks: true,
+  proxy: PROXY_SYNONYMS,
+  noProxy: true,
   transport: TRANSPORT_SYNONYMS,
   instrument: true,
 };

@@ -117,6 +117,12 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
       "The host is a link-local address or the metadata service of a cloud, which are never called, or it is in a private network, and those are blocked.",
     fix: "Use another address. A private network is called without `blockPrivateNetworks` (--block-private-networks).",
   },
+  ERR_PROXY: {
+    words: "was not called: the proxy did not let the request through",
+    cause:
+      "The proxy that the sender is configured with does not answer, or refuses the tunnel to the endpoint: 407 asks for a user name and a password, 403 is a rule of the proxy, 502 to 504 mean that the proxy itself does not reach the endpoint. Some proxies allow tunnels to port 443 only.",
+    fix: "Read the attempt's message for the proxy's answer. Correct `proxy` (--proxy), or allow host and port of the endpoint at the proxy, or name the host in `noProxy` (--noproxy).",
+  },
   ERR_INVALID_CA: {
     words: "has a certificate authority that cannot be read",
     cause: "The `ca` of the endpoint is not a certificate in PEM.",

@@ -103,6 +103,7 @@ const TRANSPORT_OUTCOMES = {
   ERR_CLOSED: "network",
   ERR_INFORMATIONAL_FLOOD: "network",
   ERR_INVALID_CA: "tls",
+  ERR_PROXY: "network",
   ERR_TIMEOUT: "timeout",
   ERR_UNEXPECTED_INFORMATIONAL: "network",
 } as const;

@@ -1,22 +1,21 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
-import { connect as connectTls, type SecureContext } from "node:tls";
+import { connect as connectTls, type ConnectionOptions as TlsOptions, type SecureContext } from "node:tls";
 import { errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { type AddressPolicyOptions, assertAllowed, refusedAddress } from "./address-policy.ts";
+import { type Proxy, withoutRootDot } from "./proxy.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
+import { openTunnel, proxyUnusable, type StepOptions } from "./tunnel.ts";
 
 /** Resolves a host name to its addresses: all of them, in the order to try. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** How connections to endpoints are opened. */
-export interface ConnectorOptions extends AddressPolicyOptions {
+export interface ConnectorOptions extends AddressPolicyOptions, StepOptions {
   readonly resolveHost: ResolveHost;
-  /** Milliseconds after which an attempt to connect is cancelled, TLS handshake included. */
-  readonly connectTimeoutMs: number;
-  /** Connections that are not open yet, so that closing can drop them. */
-  readonly pending: Set<Socket>;
+  readonly proxy: Proxy | undefined;
 }
 
 /** Asks the operating system, as other programs do. */
@@ -62,52 +61,72 @@ export function createConnector(
 ): buildConnector.connector {
   return ({ hostname, port, protocol }, callback) => {
     const secure = protocol === "https:";
-    const literal = isIP(hostname) !== 0;
-    let socket: Socket;
+    const place: Place = { host: hostname, port: Number(port) || (secure ? 443 : 80), secure };
     try {
       // A literal address is connected to without a lookup, so that it has to be judged here.
-      if (literal) {
-        assertAllowed(hostname, hostname, options);
-      }
-      const target = {
-        // Node tries one address after the other. A quarter of a second for each, which is its default, would cut off
-        // every endpoint that is farther away than that.
-        autoSelectFamilyAttemptTimeout: 1_000,
-        host: hostname,
-        port: Number(port) || (secure ? 443 : 80),
-        lookup: checkedLookup(options),
-      };
-      socket = secure ? connectSecurely(target, literal, trust?.()) : connectTcp(target);
+      if (isIP(hostname) !== 0) assertAllowed(hostname, hostname, options);
+      const { proxy } = options;
+      const secureContext = secure ? trust?.() : undefined;
+      if (proxy?.isFor(hostname) === true) connectThrough(proxy, place, options, secureContext, callback);
+      else connectTo(place, options, secureContext, callback);
     } catch (error) {
       queueMicrotask(() => callback(errorOf(error), null));
-      return;
     }
-    handOver(socket, secure ? "secureConnect" : "connect", options, callback);
   };
 }
 
-function connectSecurely(
-  target: { host: string; port: number; lookup: LookupFunction },
-  literal: boolean,
+/** Where a connection leads, and whether it is TLS. */
+interface Place {
+  /** A name, or an address without brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+}
+
+/** Opens a tunnel. TLS is spoken inside of it, with the endpoint itself. */
+function connectThrough(
+  proxy: Proxy,
+  place: Place,
+  options: ConnectorOptions,
   secureContext: SecureContext | undefined,
-): Socket {
-  return connectTls({
-    ...target,
-    ...(secureContext === undefined ? {} : { secureContext }),
-    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 turns the default around.
-    rejectUnauthorized: true,
-    ALPNProtocols: ["http/1.1"],
-    // Only names may be asked for, and without the root's dot (RFC 6066, section 3).
-    ...(literal ? {} : { servername: target.host.replace(/\.$/u, "") }),
+  callback: buildConnector.Callback,
+): void {
+  connectTo(proxy, options, undefined, (failure, socket) => {
+    if (failure !== null) {
+      callback(proxyUnusable(proxy, failure), null);
+      return;
+    }
+    const { host, port, secure } = place;
+    const authority = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+    openTunnel(socket, proxy, authority, options, (refusal) => {
+      if (refusal !== null) callback(refusal, null);
+      else if (secure) connectTo(place, options, secureContext, callback, socket);
+      else callback(null, socket);
+    });
   });
 }
 
-function handOver(
-  socket: Socket,
-  event: "connect" | "secureConnect",
-  { connectTimeoutMs, pending }: ConnectorOptions,
+/** @param tunnel Leads there already; TLS is spoken over it. */
+function connectTo(
+  { host, port, secure }: Place,
+  options: ConnectorOptions,
+  secureContext: SecureContext | undefined,
   callback: buildConnector.Callback,
+  tunnel?: Socket,
 ): void {
+  const { connectTimeoutMs, pending } = options;
+  const way = {
+    // Node tries one address after the other. A quarter of a second for each, which is its default, would cut off
+    // every endpoint that is farther away than that.
+    autoSelectFamilyAttemptTimeout: 1_000,
+    host,
+    port,
+    lookup: checkedLookup(options),
+  };
+  const socket = secure
+    ? connectSecurely(tunnel ? { host, socket: tunnel } : way, secureContext)
+    : connectTcp(way);
+  const event = secure ? "secureConnect" : "connect";
   const timer = setTimeout(() => {
     socket.destroy(new TransportError("ERR_TIMEOUT", `no connection within ${connectTimeoutMs} ms`));
   }, connectTimeoutMs);
@@ -131,6 +150,21 @@ function handOver(
   pending.add(socket);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);
   socket.once(event, onConnected).once("error", onError).once("close", onClose);
+}
+
+function connectSecurely(
+  way: TlsOptions & { host: string },
+  secureContext: SecureContext | undefined,
+): Socket {
+  return connectTls({
+    ...way,
+    ...(secureContext === undefined ? {} : { secureContext }),
+    // Explicit, because NODE_TLS_REJECT_UNAUTHORIZED=0 turns the default around.
+    rejectUnauthorized: true,
+    ALPNProtocols: ["http/1.1"],
+    // Only names may be asked for, and without the root's dot (RFC 6066, section 3).
+    ...(isIP(way.host) === 0 && { servername: withoutRootDot(way.host) }),
+  });
 }
 
 /** Tells a certificate that was not accepted from a connection that broke: Node marks the socket of the former. */

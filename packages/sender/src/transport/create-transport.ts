@@ -1,4 +1,4 @@
-import { checkFunction, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { checkFunction, checkOptionNames, PROXY_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import { Agent } from "undici";
 import { type AddressPolicyOptions, checkAddressPolicy } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
@@ -6,25 +6,29 @@ import { outcomeOfError } from "./classify.ts";
 import { oneQuestionPerHost, resolveBySystem, type ResolveHost } from "./connector.ts";
 import { exchangeAlone } from "./exchange-alone.ts";
 import { exchange } from "./exchange.ts";
+import { optionsOf, parseProxy, type ProxyOptions } from "./proxy.ts";
 import { TransportError } from "./transport-error.ts";
 import type { Transport } from "./transport.ts";
 
 /** Settings of {@link createTransport}. */
-export interface TransportOptions extends AddressPolicyOptions {
+export interface TransportOptions extends AddressPolicyOptions, ProxyOptions {
   /**
    * Resolves host names instead of the operating system. The addresses it gives are checked like any others, each
-   * time a connection is opened.
+   * time a connection is opened. With a `proxy`: its name, and those of `noProxy`.
    */
   readonly resolveHost?: ResolveHost | undefined;
   /**
    * Milliseconds after which an attempt to connect is cancelled, TLS handshake included. An attempt ends by
-   * its own `timeoutMs`; this limits how long its connection may stay after that. Default: 5,000.
+   * its own `timeoutMs`; this limits how long its connection may stay after that. With a `proxy`, each step may take as long: the connection to the
+   * proxy, the tunnel, and the handshake in it. Default: 5,000.
    */
   readonly connectTimeoutMs?: number | undefined;
 }
 
 const OPTION_NAMES: OptionNames<TransportOptions> = {
   blockPrivateNetworks: true,
+  proxy: PROXY_SYNONYMS,
+  noProxy: true,
   resolveHost: true,
   connectTimeoutMs: true,
 };
@@ -35,6 +39,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * - TLS certificates are verified, always; an endpoint whose certificate is not accepted sees no request (spec 5.2).
  * - Addresses are checked after resolution, when the connection is opened, and the connection goes to the
  *   checked address.
+ * - With a `proxy`, endpoints are called through it. What it does not let through is tried again, as other failures of the network.
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when an option is wrong, or does not exist.
@@ -52,6 +57,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
   checkFunction("createTransport({ resolveHost })", options.resolveHost);
   assertUndici();
   const agents = new Agents({
+    proxy: parseProxy(options, optionsOf("createTransport")),
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),
     connectTimeoutMs: parseConnectTimeout(options.connectTimeoutMs),

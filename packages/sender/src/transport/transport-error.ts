@@ -5,6 +5,7 @@ export type TransportErrorCode =
   | "ERR_CLOSED"
   | "ERR_INFORMATIONAL_FLOOD"
   | "ERR_INVALID_CA"
+  | "ERR_PROXY"
   | "ERR_TIMEOUT"
   | "ERR_UNEXPECTED_INFORMATIONAL";
 

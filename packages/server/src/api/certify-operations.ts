@@ -40,17 +40,13 @@ export const certifyOperations: readonly Operation[] = [
     answer: { status: 202, schema: ref("Certification") },
     errors: {
       404: "Destination or endpoint not found.",
-      409: "Audits are running, or the server may not call private networks.",
+      409: "Audits are running, or the server may not call private networks or has a proxy.",
       422: "Something is missing, such as the secret, or is given besides a `destination`, which has its own; or an audit does not exist.",
     },
     handle(context, { body }) {
       const { certifications, info } = context;
-      if (info.blocksPrivateNetworks) {
-        throw new Problem(
-          409,
-          "With blockPrivateNetworks, the server runs no audits: use `countersign certify`.",
-        );
-      }
+      if (info.onlyDeliveriesConnect !== undefined)
+        throw new Problem(409, `${info.onlyDeliveriesConnect} For audits, use \`countersign certify\`.`);
       const given = body as CertifyBody;
       const request = requestOf(context, given);
       const { running } = certifications;

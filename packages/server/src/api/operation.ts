@@ -49,7 +49,8 @@ export interface ServerInfo {
   /** How long after its acceptance a delivery is tried, in milliseconds: the policy in force, which processes on one store share. */
   readonly retryWindowMs: number;
   readonly recording: boolean;
-  readonly blocksPrivateNetworks: boolean;
+  /** Why it opens no connections but for deliveries, as a sentence; undefined if it does, for audits and to see what listens. */
+  readonly onlyDeliveriesConnect: string | undefined;
 }
 
 /** A JSON Schema, 2020-12. */

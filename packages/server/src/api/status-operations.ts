@@ -33,14 +33,9 @@ export const statusOperations: readonly Operation[] = [
     id: "getReachability",
     summary: "Whether something listens at each endpoint: opens a connection and sends nothing.",
     answer: { status: 200, schema: { type: "array", items: ref("Reachability") } },
-    errors: { 409: "The server may not call private networks." },
+    errors: { 409: "The server may not call private networks, or has a proxy." },
     handle({ sender, info }) {
-      if (info.blocksPrivateNetworks) {
-        throw new Problem(
-          409,
-          "With blockPrivateNetworks, only deliveries open connections, because they check every address.",
-        );
-      }
+      if (info.onlyDeliveriesConnect !== undefined) throw new Problem(409, info.onlyDeliveriesConnect);
       return reachabilityOf(sender.settings);
     },
   },
@@ -60,7 +55,7 @@ function statusJson({ info, events, now, room, virtualClock }: ApiContext): obje
     retryWindowMs: info.retryWindowMs,
     recording: info.recording,
     faults: [...FAULTS, "rate_limit"],
-    certify: !info.blocksPrivateNetworks,
+    certify: info.onlyDeliveriesConnect === undefined,
   };
 }
 

@@ -6,6 +6,7 @@ import {
   parseDuration,
   STORE_SYNONYMS,
 } from "@countersign/protocol";
+import { checkProxy } from "@countersign/sender";
 import { MAX_BYTES_IN_MEMORY } from "@countersign/sender/store";
 import { checkTls } from "./check-tls.ts";
 import type { GuardOptions } from "./guard.ts";
@@ -55,6 +56,7 @@ export function checkServerOptions(options: ServerOptions): void {
     );
   }
   checkReach({ host, token, allowHosts: options.allowHosts });
+  checked(() => checkProxy(options, (name) => `\`${name}\`, or --${name.toLowerCase()},`));
   if (options.tls !== undefined) checkTls(options.tls);
 }
 

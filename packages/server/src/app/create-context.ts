@@ -80,11 +80,8 @@ export function createContext(
   };
 }
 
-function infoOf(
-  { data, store, deliver = true, record, blockPrivateNetworks = false }: ServerOptions,
-  sender: Sender,
-  now: number,
-): ServerInfo {
+function infoOf(options: ServerOptions, sender: Sender, now: number): ServerInfo {
+  const { data, store, deliver = true, record } = options;
   return {
     version,
     startedAt: iso(now),
@@ -95,8 +92,14 @@ function infoOf(
       return sender.retryPolicy.windowMs;
     },
     recording: record !== undefined,
-    blocksPrivateNetworks: blockPrivateNetworks,
+    onlyDeliveriesConnect: onlyDeliveriesConnect(options),
   };
+}
+
+function onlyDeliveriesConnect({ blockPrivateNetworks, proxy }: ServerOptions): string | undefined {
+  if (blockPrivateNetworks === true)
+    return "With blockPrivateNetworks, only deliveries open connections, because they check every address.";
+  return proxy && "With a proxy, only deliveries open connections, because they go through it.";
 }
 
 function asVirtual(clock: Clock): VirtualClock | undefined {

@@ -22,8 +22,8 @@ const BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
 
 /** What carries attempts: faults can be injected into it, and `record` writes down what it sends. */
 export function openTransport(options: ServerOptions, clock: Clock): FaultyTransport {
-  const { record: file, blockPrivateNetworks, onError = () => {} } = options;
-  const direct = createTransport({ blockPrivateNetworks });
+  const { record: file, blockPrivateNetworks, proxy, noProxy, onError = () => {} } = options;
+  const direct = createTransport({ blockPrivateNetworks, proxy, noProxy });
   const now = (): number => clock.now();
   return faultyTransport(file === undefined ? direct : recordingTransport(direct, { file, now, onError }));
 }

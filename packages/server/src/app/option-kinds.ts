@@ -6,6 +6,7 @@ import {
   isObject,
   KEEP_FOR_SYNONYMS,
   MAX_BYTES_SYNONYMS,
+  PROXY_SYNONYMS,
   RETRY_SYNONYMS,
   SECRET_SYNONYMS,
   SOURCES_SYNONYMS,
@@ -49,6 +50,8 @@ export const OPTION_KINDS: Readonly<
   record: "string",
   retry: "object",
   blockPrivateNetworks: "boolean",
+  proxy: "string",
+  noProxy: "string or list",
   maxConnections: "number",
   processMetrics: "boolean",
 };
@@ -67,6 +70,7 @@ export const OPTION_SYNONYMS: Readonly<Partial<Record<keyof typeof OPTION_KINDS,
   maxBytes: MAX_BYTES_SYNONYMS,
   keepFor: KEEP_FOR_SYNONYMS,
   retry: RETRY_SYNONYMS,
+  proxy: PROXY_SYNONYMS,
 };
 
 /** Less than this holds no useful number of deliveries. */

@@ -54,6 +54,13 @@ export interface ServerOptions {
   readonly retry?: Partial<RetryPolicy> | undefined;
   /** Refuses endpoints on private networks and on this machine. Default: `false`. */
   readonly blockPrivateNetworks?: boolean | undefined;
+  /**
+   * URL of an HTTP proxy that endpoints are called through, by tunnels (CONNECT). It resolves the host names, so `blockPrivateNetworks`
+   * is refused with it. The server then opens no connections but deliveries: no audits, no reachability. Default: none.
+   */
+  readonly proxy?: string | undefined;
+  /** Hosts that are called without the proxy, in the form of NO_PROXY: a text with commas, or a list. Default: none. */
+  readonly noProxy?: string | readonly string[] | undefined;
   /** Connections at once. Default: 1,000. */
   readonly maxConnections?: number | undefined;
   /** Adds memory, CPU and event loop of the whole process to `/metrics`. Default: `false`. */

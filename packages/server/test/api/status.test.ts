@@ -105,6 +105,18 @@ describe("the status", () => {
     expect((await call("POST", "/certify", { url: receiver.url, secret: SECRET })).status).toBe(409);
     expect((await call("GET", "/status")).json()).toMatchObject({ certify: false });
   });
+
+  it("opens no connection beside a proxy that everything has to go through", async () => {
+    server = closing(await createServer({ to: receiver.url, port: 0, proxy: "http://127.0.0.1:9" }));
+    const detail = "With a proxy, only deliveries open connections, because they go through it.";
+    expect((await call("GET", "/reachability")).json()).toMatchObject({ status: 409, detail });
+    const audits = (await call("POST", "/certify", { url: receiver.url, secret: SECRET })).json();
+    expect(audits).toMatchObject({
+      status: 409,
+      detail: `${detail} For audits, use \`countersign certify\`.`,
+    });
+    expect((await call("GET", "/status")).json()).toMatchObject({ certify: false });
+  });
 });
 
 describe("statistics", () => {
