@@ -72,6 +72,14 @@ describe("through a proxy", () => {
     expect(resolveHost).not.toHaveBeenCalled();
   });
 
+  it("names an IPv6 address in brackets", async () => {
+    const endpoint = await httpEndpoint();
+    const proxy = await httpProxy();
+    const result = await post(open({ proxy: proxy.url }), `http://[2001:db8::1]:${endpoint.port}/`);
+    expect(result).toMatchObject({ outcome: "success", status: 204 });
+    expect(proxy.asked).toEqual([`[2001:db8::1]:${endpoint.port}`]);
+  });
+
   it("verifies the endpoint's certificate inside of the tunnel, and keeps the tunnel for the next request", async () => {
     const endpoint = await httpEndpoint(undefined, await authority.issue({ names: ["shop.example"] }));
     const proxy = await httpProxy();

@@ -1,6 +1,16 @@
+import { messageOf } from "@countersign/protocol";
+import type { ProxyOptions } from "@countersign/sender";
 import { Option } from "commander";
+import { UsageError } from "../errors/usage-error.ts";
 
-/** `--proxy`, of the commands that deliver. */
+/** The options about an outgoing proxy, as commander reads them. */
+export interface ProxyFlags {
+  readonly proxy?: string;
+  readonly noproxy?: string;
+  readonly blockPrivateNetworks?: boolean;
+}
+
+/** `--proxy`, of the commands that call endpoints as the sender does. */
 export function proxyOption(): Option {
   return new Option(
     "--proxy <url>",
@@ -14,4 +24,21 @@ export function noProxyOption(): Option {
     "--noproxy <hosts>",
     "call these hosts without the proxy: names, which stand for their subdomains too, addresses and ranges, with commas; this machine always is",
   ).env("COUNTERSIGN_NOPROXY");
+}
+
+/**
+ * The options about a proxy, in the words of the libraries.
+ *
+ * @throws UsageError when one is wrong, before anything is opened.
+ */
+export async function proxyOf({ proxy, noproxy: noProxy, ...flags }: ProxyFlags): Promise<ProxyOptions> {
+  const { blockPrivateNetworks } = flags;
+  if (proxy === undefined && noProxy === undefined) return {};
+  const { checkProxy } = await import("@countersign/sender");
+  try {
+    checkProxy({ proxy, noProxy, blockPrivateNetworks }, (name) => `--${name.toLowerCase()}`);
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+  return { proxy, noProxy };
 }

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import { answerText } from "@countersign/sender/explain";
 import type { ReplayedRequest, ReplayReport } from "../replay/replay.ts";
 import { secretArgument, urlArgument } from "./arguments.ts";
+import { noProxyOption, proxyOf, proxyOption, type ProxyFlags } from "./proxy-options.ts";
 import {
   caOption,
   concurrencyOption,
@@ -14,7 +15,7 @@ import { createProgress } from "../terminal/progress.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
-interface ReplayFlags extends ReceiverFlags {
+interface ReplayFlags extends ReceiverFlags, ProxyFlags {
   readonly to: string;
   readonly secret?: string;
   readonly keepHeaders?: boolean;
@@ -38,6 +39,8 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
     )
     .addOption(headerOption())
     .addOption(caOption())
+    .addOption(proxyOption())
+    .addOption(noProxyOption())
     .addOption(
       concurrencyOption(
         "how many messages may be in flight at once; more than 1 changes their order (default: 1)",
@@ -53,7 +56,7 @@ export function replayCommand(terminal: Terminal, exit: (code: number) => void):
 
 async function run(file: string, flags: ReplayFlags, terminal: Terminal): Promise<number> {
   const { to, secret, keepHeaders, concurrency, json = false } = flags;
-  const reach = await reachOf(flags, terminal.cwd);
+  const reach = { ...(await reachOf(flags, terminal.cwd)), ...(await proxyOf(flags)) };
   const { replay } = await import("../replay/replay.ts");
   const progress = await createProgress(terminal, json ? undefined : "Replaying", 100);
   const onResult = (replayed: ReplayedRequest): void => {

@@ -17,12 +17,13 @@ import { MESSAGE_TYPES } from "../send/message-types.ts";
 import { sampleCall, type SampleCall } from "../send/sample-call.ts";
 import { setField } from "../send/set-field.ts";
 import type { SentMessage } from "../send/send-message.ts";
+import { proxyOf, type ProxyFlags } from "./proxy-options.ts";
 import { reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 /** The options of `countersign send`, as commander reads them. */
-export interface SendFlags extends ReceiverFlags {
+export interface SendFlags extends ReceiverFlags, ProxyFlags {
   readonly to: string;
   readonly secret?: string;
   readonly file?: string;
@@ -45,7 +46,7 @@ export async function send(
   terminal: Terminal,
 ): Promise<number> {
   const { to, secret, concurrency = 1 } = flags;
-  const reach = await reachOf(flags, terminal.cwd);
+  const reach = { ...(await reachOf(flags, terminal.cwd)), ...(await proxyOf(flags)) };
   // The first one is made before anything else, so that a wrong --set sends nothing.
   const items = itemsOf(type, flags, terminal);
   const first = await items.next();

@@ -4,6 +4,7 @@ import { StoreError } from "@countersign/sender";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { type Duration, messageOf, virtualClock } from "@countersign/protocol";
 import { loadConfig } from "../config/load-config.ts";
+import type { ProxyFlags } from "./proxy-options.ts";
 import { reachOf, type Reach, type ReceiverFlags } from "./receiver-options.ts";
 import { closeInTime } from "./close-in-time.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
@@ -17,7 +18,7 @@ import { watchServer, type WatchFlags } from "../watch/watch-server.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 /** The options of `countersign serve`, as commander reads them. */
-export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
+export interface ServeFlags extends TlsFlags, ReceiverFlags, ProxyFlags, WatchFlags {
   readonly to?: readonly string[];
   readonly secret?: string;
   /** Such a secret does not conflict with a config file whose sources have their own. */
@@ -36,9 +37,6 @@ export interface ServeFlags extends TlsFlags, ReceiverFlags, WatchFlags {
   readonly keepFor?: Duration;
   readonly record?: string;
   readonly virtualClock?: boolean;
-  readonly blockPrivateNetworks?: boolean;
-  readonly proxy?: string;
-  readonly noproxy?: string;
   readonly maxConnections?: number;
   readonly drain: number;
 }

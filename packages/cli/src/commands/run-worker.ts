@@ -1,20 +1,18 @@
 import { type Duration, messageOf } from "@countersign/protocol";
-import { checkProxy, createSender, type Sender, type TransportOptions } from "@countersign/sender";
+import { createSender, type Sender } from "@countersign/sender";
 import type { HealthServer } from "@countersign/server";
 import { UsageError } from "../errors/usage-error.ts";
 import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { closeInTime } from "./close-in-time.ts";
+import { proxyOf, type ProxyFlags } from "./proxy-options.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 
 /** The options of `countersign work`, as commander reads them. */
-export interface WorkFlags {
+export interface WorkFlags extends ProxyFlags {
   readonly store: string;
   readonly keepFor?: Duration;
-  readonly blockPrivateNetworks?: boolean;
-  readonly proxy?: string;
-  readonly noproxy?: string;
   readonly drain: number;
   readonly port?: number;
   readonly host?: string;
@@ -31,15 +29,15 @@ type Report = (event: string, sentence: string, fields?: Readonly<Record<string,
 /** Delivers until it is asked to stop. Resolves to the exit code. */
 export async function work(flags: WorkFlags, terminal: Terminal): Promise<number> {
   checkPortFlags(flags);
-  const { store: url, keepFor } = flags;
-  const network = networkOf(flags);
+  const { store: url, keepFor, blockPrivateNetworks } = flags;
+  const proxy = await proxyOf(flags);
   const stop = untilToldToStop();
   const complain = (message: string): void => terminal.complain(printable(message));
   const store = await openSharedStore(url, keepFor, complain);
   const report = reporter(flags, terminal);
   const health = await openHealth(flags, report);
   try {
-    const opening = createSender({ sources: "shared", store, ...network });
+    const opening = createSender({ sources: "shared", store, blockPrivateNetworks, ...proxy });
     const sender = await unlessStopped(opening, store, stop);
     if (sender === undefined) return 0;
     health?.watch(sender);
@@ -51,17 +49,6 @@ export async function work(flags: WorkFlags, terminal: Terminal): Promise<number
   } finally {
     await health?.close();
   }
-}
-
-/** @throws UsageError when the flags about the network are wrong */
-function networkOf({ blockPrivateNetworks, proxy, noproxy: noProxy }: WorkFlags): TransportOptions {
-  const network = { blockPrivateNetworks, proxy, noProxy };
-  try {
-    checkProxy(network, (name) => `--${name.toLowerCase()}`);
-  } catch (error) {
-    throw new UsageError(messageOf(error));
-  }
-  return network;
 }
 
 /** Once it is told to stop, lets attempts finish. Resolves to the exit code. */

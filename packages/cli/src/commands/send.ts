@@ -3,6 +3,7 @@ import type { MessageType } from "@countersign/sender";
 import { MESSAGE_TYPES } from "../send/message-types.ts";
 import { repeatedArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
+import { noProxyOption, proxyOption } from "./proxy-options.ts";
 import { caOption, concurrencyOption, headerOption, secretOption } from "./receiver-options.ts";
 import type { SendFlags } from "./run-send.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -31,6 +32,8 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
     )
     .addOption(headerOption())
     .addOption(caOption())
+    .addOption(proxyOption())
+    .addOption(noProxyOption())
     .addOption(
       concurrencyOption(
         "with --file: how many messages may be in flight at once; more than 1 changes their order (default: 1)",

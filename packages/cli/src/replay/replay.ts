@@ -7,10 +7,11 @@ import {
   isError,
   messageOf,
   type OptionNames,
+  PROXY_SYNONYMS,
   SECRET_SYNONYMS,
   TO_SYNONYMS,
 } from "@countersign/protocol";
-import { createTransport, type AttemptResult } from "@countersign/sender";
+import { checkProxy, createTransport, type AttemptResult, type ProxyOptions } from "@countersign/sender";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
 import { inParallel } from "../input/in-parallel.ts";
 import { mergeHeaders } from "../input/merge-headers.ts";
@@ -27,6 +28,8 @@ const OPTION_NAMES: OptionNames<ReplayOptions> = {
   keepHeaders: true,
   headers: HEADERS_SYNONYMS,
   ca: true,
+  proxy: PROXY_SYNONYMS,
+  noProxy: true,
   concurrency: true,
   onResult: true,
   onUnreadable: true,
@@ -34,7 +37,7 @@ const OPTION_NAMES: OptionNames<ReplayOptions> = {
 };
 
 /** Settings of {@link replay}. */
-export interface ReplayOptions {
+export interface ReplayOptions extends ProxyOptions {
   /** A recording, as `countersign serve --record` and `countersign listen --record` write it. */
   readonly file: string;
   /** URL of the receiver; the recorded one does not count. */
@@ -87,7 +90,7 @@ export interface ReplayReport {
  *
  * @throws RecordingError if the file cannot be read, or its first line is not a line of a recording. Such a line further on is
  *   left out and reported: the process that recorded may have been killed in the middle of it.
- * @throws TypeError for an unknown option, and a `concurrency` that is not a whole number from 1.
+ * @throws TypeError for an unknown option, a proxy that is not one, and a `concurrency` that is not a whole number from 1.
  * @example
  * ```ts
  * const { sent, failed } = await replay({ file: "traffic.jsonl", to: "http://localhost:3000/webhooks" });
@@ -95,12 +98,13 @@ export interface ReplayReport {
  */
 export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   checkOptionNames("replay()", options, OPTION_NAMES);
-  const { file, to, secret, keepHeaders = false, concurrency = 1, onResult } = options;
+  const { file, to, secret, keepHeaders = false, concurrency = 1, proxy, noProxy, onResult } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new TypeError(`replay({ concurrency }) must be a whole number, 1 or more, not ${concurrency}.`);
+  checkProxy({ proxy, noProxy }, (name) => `replay({ ${name} })`);
   if (secret !== undefined) warnOfSecrets([secret]);
   const { size } = await stat(file).catch(unreadable(file));
-  const transport = createTransport();
+  const transport = createTransport({ proxy, noProxy });
   const report = { sent: 0, succeeded: 0, unreadable: 0 };
   const withheld = new Set<string>();
   let progress = 0;

@@ -3,6 +3,7 @@ import {
   type Attempt,
   type Delivery,
   type MessageType,
+  type ProxyOptions,
   type Receipt,
   type Sender,
 } from "@countersign/sender";
@@ -10,7 +11,7 @@ import type { SampleCall } from "./sample-call.ts";
 import { assertField, SetError } from "./set-field.ts";
 
 /** Where messages go, and how. */
-export interface SendTarget {
+export interface SendTarget extends ProxyOptions {
   /** URL of the receiver. */
   readonly to: string;
   /** Key of the `X-Signature` header. */
@@ -67,12 +68,14 @@ export async function sendMessage({ type, call, ...target }: SendOptions): Promi
 }
 
 /** Prepares to send several messages to one receiver. @throws SettingsError as {@link sendMessage}. */
-export async function openSends({ to, secret, headers, ca }: SendTarget): Promise<Sends> {
+export async function openSends({ to, secret, headers, ca, proxy, noProxy }: SendTarget): Promise<Sends> {
   const sender = await createSender({
     url: to,
     ...(secret !== undefined && { secret }),
     headers,
     ca,
+    proxy,
+    noProxy,
     // A window without length: the first round is the last one.
     retry: { windowMs: 0, lastRetryMarginMs: 0 },
   });

@@ -8,8 +8,9 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { CA_FILE, startTlsReceiver } from "../support/tls-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
-import { SECRET } from "../../../server/test/support/receiver.ts";
-import { temporaryDirectory } from "../../../../tests/support/resources.ts";
+import { httpProxy, refusing } from "../../../sender/test/support/proxy.ts";
+import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TOKEN = "Bearer canary";
 const REACH = ["--header", `Authorization: ${TOKEN}`, "--header", "X-Team:shop", "--ca", CA_FILE];
@@ -37,6 +38,44 @@ function calls(count: number): string {
   writeFileSync(file, lines.join("\n"));
   return file;
 }
+
+describe("--proxy and --noproxy", () => {
+  it.each([
+    ["send", () => ["send", "track"]],
+    ["replay", () => ["replay", recording(1)]],
+  ])("have %s call the receiver through the proxy", async (_, command) => {
+    const receiver = closing(await startReceiver());
+    const proxy = await httpProxy();
+    const to = receiver.url.replace("127.0.0.1", "shop.example");
+    const args = [
+      ...command(),
+      "--to",
+      to,
+      "--secret",
+      SECRET,
+      "--noproxy",
+      "internal",
+      "--proxy",
+      proxy.url,
+    ];
+    expect(await runCommand(args)).toMatchObject({ code: 0 });
+    expect(proxy.asked).toEqual([new URL(to).host]);
+    expect(receiver.webhooks).toHaveLength(1);
+    const refused = await runCommand([...args, "--proxy", "http://a:hidden@proxy.example/x"]);
+    expect(refused.stderr).toMatch(/--proxy has something after the host/);
+    expect(refused.stderr).not.toContain("hidden");
+    expect(refused.code).toBe(2);
+  });
+
+  it("have send say why the proxy lets nothing through", async () => {
+    const proxy = await httpProxy(refusing("407 Proxy Authentication Required"));
+    const args = ["send", "track", "--to", "https://shop.example/", "--secret", SECRET, "--proxy", proxy.url];
+    const { code, stdout, stderr } = await runCommand(args);
+    expect(code).toBe(1);
+    expect(stdout).toContain("the proxy did not let the request through");
+    expect(stderr).toContain("407 asks for a user name and a password");
+  });
+});
 
 describe("--header and --ca reach a receiver that wants both", () => {
   it("from send", async () => {
