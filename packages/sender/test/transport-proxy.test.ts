@@ -186,6 +186,17 @@ describe("what a proxy does not let through", () => {
     await vi.waitFor(() => expect(proxy.open.size).toBe(0));
   });
 
+  it("is known to be the proxy's fault if it cannot be reached, though the attempt has no more time than a connection", async () => {
+    const silent = await rawEndpoint(() => {});
+    const transport = open({ proxy: `https://127.0.0.1:${silent.port}`, connectTimeoutMs: 100 });
+    expect(await post(transport, "https://shop.example/", undefined, 100)).toMatchObject({
+      outcome: "network",
+      code: "ERR_PROXY",
+      message: `the proxy https://127.0.0.1:${silent.port} cannot be used: no connection within 50 ms`,
+    });
+    await vi.waitFor(() => expect(silent.open.size).toBe(0));
+  });
+
   it("is tried again if the proxy does not answer in time, and nothing stays open", async () => {
     const proxy = await httpProxy(() => {});
     const transport = open({ proxy: proxy.url, connectTimeoutMs: 50 });

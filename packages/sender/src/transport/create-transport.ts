@@ -19,8 +19,8 @@ export interface TransportOptions extends AddressPolicyOptions, ProxyOptions {
   readonly resolveHost?: ResolveHost | undefined;
   /**
    * Milliseconds after which an attempt to connect is cancelled, TLS handshake included. An attempt ends by
-   * its own `timeoutMs`; this limits how long its connection may stay after that. With a `proxy`, each step may take as long: the connection to the
-   * proxy, the tunnel, and the handshake in it. Default: 5,000.
+   * its own `timeoutMs`; this limits how long its connection may stay after that. With a `proxy`, the connection to it may take
+   * half as long, and then the tunnel and the handshake in it each as long. Default: 5,000.
    */
   readonly connectTimeoutMs?: number | undefined;
 }
