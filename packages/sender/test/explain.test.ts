@@ -157,6 +157,7 @@ describe("advice", () => {
       ERR_INVALID_CA: true,
       ERR_PROXY: true,
       ERR_TIMEOUT: true,
+      ETIMEDOUT: true,
       ERR_UNEXPECTED_INFORMATIONAL: true,
     } satisfies Record<TransportErrorCode, true>;
     for (const code of Object.keys(codes)) expect(Object.keys(NO_ANSWER_CODES)).toContain(code);

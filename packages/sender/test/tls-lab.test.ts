@@ -226,7 +226,7 @@ describe("a TLS handshake that fails", () => {
     const url = endpoint.url.replace("http:", "https:");
     const result = await transport.send({ url, headers: {}, body }, { timeoutMs: 100 });
 
-    expect(result).toMatchObject({ outcome: "timeout", code: "ERR_TIMEOUT" });
+    expect(result).toMatchObject({ outcome: "timeout", code: "ETIMEDOUT" });
   });
 
   it.each([

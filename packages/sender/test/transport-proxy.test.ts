@@ -213,7 +213,7 @@ describe("what a proxy does not let through", () => {
     const transport = open({ proxy: proxy.url, connectTimeoutMs: 50 });
     expect(await post(transport, `https://shop.example:${endpoint.port}/`)).toMatchObject({
       outcome: "timeout",
-      code: "ERR_TIMEOUT",
+      code: "ETIMEDOUT",
       message: "no connection within 50 ms",
     });
     await vi.waitFor(() => expect([proxy.open.size, endpoint.open.size]).toEqual([0, 0]));

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { noAnswer } from "../dist/explain.js";
 import { hasIpv6, noIpv6 } from "../../core/test/support/ipv6.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
@@ -182,6 +183,17 @@ describe("the time limit", () => {
     expect(result.durationMs).toBeGreaterThanOrEqual(145);
     expect(result.durationMs).toBeLessThanOrEqual(performance.now() - startedAt);
     await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+  });
+
+  it("says that there was no connection if there was none, since a receiver is not slow that was never asked", async () => {
+    const neverResolved = transport({ resolveHost: () => new Promise(() => {}) });
+
+    expect(await post(neverResolved, "http://shop.example/", {}, 100)).toMatchObject({
+      outcome: "timeout",
+      code: "ETIMEDOUT",
+      message: "no connection within 100 ms",
+    });
+    expect(noAnswer("ETIMEDOUT", "timeout").words).toBe("did not accept a connection in time");
   });
 
   it("takes an answer that came while this process was held up, since the endpoint has the message", async () => {

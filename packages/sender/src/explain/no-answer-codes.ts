@@ -20,6 +20,13 @@ const TOO_SLOW: NoAnswer = {
   fix: "Answer first, and do slow work afterwards, for example from a queue. A receiver has 5 seconds.",
 };
 
+const NO_CONNECTION: NoAnswer = {
+  words: "did not accept a connection in time",
+  cause:
+    "A firewall drops the packets, or the host is off. Or its name is looked up, or the TLS handshake waits, for too long.",
+  fix: "Check that the host runs, that its firewall and the one of this machine's network allow the port, and that the DNS server answers.",
+};
+
 const UNREACHABLE: NoAnswer = {
   words: "cannot be reached over the network",
   cause:
@@ -57,16 +64,8 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   UND_ERR_SOCKET: CLOSED,
   UND_ERR_CLOSED: CLOSED,
   ERR_TIMEOUT: TOO_SLOW,
-  ETIMEDOUT: {
-    words: "did not accept a connection in time",
-    cause: "A firewall drops the packets, or the host is off.",
-    fix: "Check that the host runs, and that its firewall allows the port.",
-  },
-  UND_ERR_CONNECT_TIMEOUT: {
-    words: "did not accept a connection in time",
-    cause: "A firewall drops the packets, or the host is off.",
-    fix: "Check that the host runs, and that its firewall allows the port.",
-  },
+  ETIMEDOUT: NO_CONNECTION,
+  UND_ERR_CONNECT_TIMEOUT: NO_CONNECTION,
   ENOTFOUND: {
     words: "has a host name that does not exist",
     cause: "The name is misspelt, or is known only in another network.",

@@ -106,6 +106,7 @@ const TRANSPORT_OUTCOMES = {
   ERR_PROXY: "network",
   ERR_TIMEOUT: "timeout",
   ERR_UNEXPECTED_INFORMATIONAL: "network",
+  ETIMEDOUT: "timeout",
 } as const;
 
 const PERMANENT_CODES: ReadonlySet<string> = new Set(["UND_ERR_INVALID_ARG", "UND_ERR_NOT_SUPPORTED"]);

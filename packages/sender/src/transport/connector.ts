@@ -130,7 +130,7 @@ function connectTo(
     : connectTcp(way);
   const event = secure ? "secureConnect" : "connect";
   const timer = setTimeout(() => {
-    socket.destroy(new TransportError("ERR_TIMEOUT", `no connection within ${connectTimeoutMs} ms`));
+    socket.destroy(new TransportError("ETIMEDOUT", `no connection within ${connectTimeoutMs} ms`));
   }, connectTimeoutMs);
   const settle = (): void => {
     clearTimeout(timer);

@@ -168,7 +168,13 @@ class Exchange implements Dispatcher.DispatchHandler, Cancellable {
   };
 
   readonly #giveUp = (): void => {
-    this.#end(new TransportError("ERR_TIMEOUT", `no response within ${this.#options.timeoutMs} ms`));
+    const { timeoutMs } = this.#options;
+    // Without a controller, there is no connection: the receiver has not been asked yet.
+    this.#end(
+      this.#controller === undefined
+        ? new TransportError("ETIMEDOUT", `no connection within ${timeoutMs} ms`)
+        : new TransportError("ERR_TIMEOUT", `no response within ${timeoutMs} ms`),
+    );
     this.#drop();
   };
 

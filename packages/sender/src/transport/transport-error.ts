@@ -7,7 +7,8 @@ export type TransportErrorCode =
   | "ERR_INVALID_CA"
   | "ERR_PROXY"
   | "ERR_TIMEOUT"
-  | "ERR_UNEXPECTED_INFORMATIONAL";
+  | "ERR_UNEXPECTED_INFORMATIONAL"
+  | "ETIMEDOUT";
 
 /** An attempt could not be made or was aborted. Used inside the transport; callers get an outcome. */
 export class TransportError extends Error {
