@@ -71,6 +71,13 @@ describe("advice", () => {
     [{ code: "ECONNREFUSED" }, "ECONNREFUSED", /^Is the receiver running at localhost:3000\?/],
     [{ code: "UND_ERR_SOCKET" }, "UND_ERR_SOCKET", /crashed or restarted/],
     [{ code: "ERR_TIMEOUT", outcome: "timeout" }, "ERR_TIMEOUT", /Answer first/],
+    [{ code: "ETIMEDOUT", outcome: "timeout" }, "ETIMEDOUT", /firewall/],
+    // Older and newer versions of OpenSSL have other names for an alert.
+    ...["SSLV3_ALERT_BAD", "SSL/TLS_ALERT_BAD", "TLSV13_ALERT"].map((start) => {
+      const code = `ERR_SSL_${start}_CERTIFICATE${start.startsWith("TLSV13") ? "_REQUIRED" : ""}`;
+      return [{ code }, code, /without a client certificate/] as const;
+    }),
+    [{ code: "ERR_SSL_TLSV1_UNRECOGNIZED_NAME" }, "ERR_SSL_TLSV1_UNRECOGNIZED_NAME", /Correct the host name/],
     [{ code: "CERT_HAS_EXPIRED", outcome: "tls" }, "CERT_HAS_EXPIRED", /Renew/],
     [{ code: "SOMETHING_NEW", outcome: "tls" }, "SOMETHING_NEW", /valid for this host/],
     [{ code: "HPE_INVALID_CONSTANT" }, "HPE_INVALID_CONSTANT", /https:\/\//],

@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
+import type { TlsOptions } from "node:tls";
 import { promisify } from "node:util";
+import { noAnswer } from "@countersign/sender/explain";
 import { virtualClock } from "@countersign/sender/testing";
 import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTransport } from "../dist/transport/create-transport.js";
@@ -216,6 +218,38 @@ describe("a TLS handshake that fails", () => {
       message: "the TLS handshake failed: wrong version number",
     });
     expect(endpoint.begun).toEqual([]);
+  });
+
+  it.each<[string, Omit<TlsOptions, "cert" | "key">, RegExp, RegExp]>([
+    [
+      "wants a client certificate (TLS 1.3, where the handshake has ended for this side)",
+      { requestCert: true, rejectUnauthorized: true, minVersion: "TLSv1.3" },
+      /^ERR_SSL_.*ALERT_CERTIFICATE_REQUIRED$/,
+      /asks for a client certificate/,
+    ],
+    [
+      "wants a client certificate (TLS 1.2)",
+      { requestCert: true, rejectUnauthorized: true, maxVersion: "TLSv1.2" },
+      /^ERR_SSL_.*ALERT_HANDSHAKE_FAILURE$/,
+      /refused the TLS handshake/,
+    ],
+    [
+      "has only an old version of TLS",
+      { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" },
+      /PROTOCOL_VERSION$|UNSUPPORTED_PROTOCOL$/,
+      /no version of TLS in common/,
+    ],
+  ])("names the reason when the endpoint %s", async (_, options, code, words) => {
+    const certificate = await authority.issue({ names: ["127.0.0.1"] });
+    const endpoint = await httpEndpoint(undefined, { ...certificate, ...options });
+
+    const result = await send(endpoint.url, authority.pem);
+
+    expect(result).toMatchObject({ outcome: "network", code: expect.stringMatching(code) });
+    expect(result.message).toMatch(/^the TLS handshake failed: [\w /.]+$/);
+    expect(noAnswer(result.code, result.outcome).words).toMatch(words);
+    expect(endpoint.begun).toEqual([]);
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
   });
 
   it("is a timeout when the handshake is never answered", async () => {

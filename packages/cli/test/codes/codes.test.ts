@@ -184,8 +184,8 @@ describe("countersign explain", () => {
 
   // OpenSSL has a reason for each alert, and newer versions have more of them than any list.
   it.each([
-    ["err_ssl_tlsv1_alert_protocol_version", "EPROTO"],
-    ["ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE", "EPROTO"],
+    ["err_ssl_tlsv1_alert_decode_error", "EPROTO"],
+    ["ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE", "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE"],
     ["HPE_INVALID_CONSTANT", "ERR_HTTP_PARSER"],
   ])("explains %s of an attempt, which has no page of its own, as %s", async (text, alike) => {
     const { stdout, code } = await runCommand(["explain", text]);

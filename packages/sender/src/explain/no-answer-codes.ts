@@ -46,6 +46,40 @@ const NOT_TLS: NoAnswer = {
   fix: "Write http:// in place of https://, correct the port, or enable TLS 1.2 or later at the receiver.",
 };
 
+const WANTS_CERTIFICATE: NoAnswer = {
+  words: "asks for a client certificate, and the sender has none",
+  cause:
+    "The receiver, or a proxy in front of it, lets in only clients that have a certificate (mutual TLS). The signature of a message says who sent it.",
+  fix: "Let requests to the path of the webhook in without a client certificate.",
+};
+
+const NO_SUCH_NAME: NoAnswer = {
+  words: "ended the TLS handshake",
+  cause: "Most likely, the receiver has no site, or no certificate, for the host name in the URL.",
+  fix: "Correct the host name in the URL, or set up a certificate for it at the receiver.",
+};
+
+const NOTHING_IN_COMMON: NoAnswer = {
+  words: "refused the TLS handshake",
+  cause:
+    "Both sides have no TLS version or cipher in common, or the receiver has no certificate for the host name in the URL, or it lets in only clients that have a certificate (mutual TLS).",
+  fix: "Enable TLS 1.2 or later with the usual ciphers at the receiver, check the host name in the URL, and let requests to the webhook in without a client certificate.",
+};
+
+const OLD_TLS: NoAnswer = {
+  words: "has no version of TLS in common with the sender",
+  cause: "The receiver has only TLS 1.1 or older.",
+  fix: "Enable TLS 1.2 or later at the receiver.",
+};
+
+/** What the codes of OpenSSL are about. Their names differ from version to version: `SSLV3_ALERT_`, `SSL/TLS_ALERT_`. */
+const TLS_FAMILIES: readonly (readonly [RegExp, NoAnswer])[] = [
+  [/_ALERT_(?:.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED)/u, WANTS_CERTIFICATE],
+  [/_UNRECOGNIZED_NAME|_ALERT_INTERNAL_ERROR/u, NO_SUCH_NAME],
+  [/_ALERT_HANDSHAKE_FAILURE/u, NOTHING_IN_COMMON],
+  [/_PROTOCOL_VERSION|_UNSUPPORTED_PROTOCOL/u, OLD_TLS],
+];
+
 const UNKNOWN: NoAnswer = {
   words: "did not answer",
   cause: "The connection failed.",
@@ -240,6 +274,6 @@ export function noAnswer(code: string | undefined, outcome: string): NoAnswer {
   if (outcome === "tls") return UNTRUSTED;
   if (outcome === "timeout") return TOO_SLOW;
   if (code?.startsWith("HPE_")) return NOT_HTTP;
-  if (code?.startsWith("ERR_SSL_")) return NOT_TLS;
+  if (code?.startsWith("ERR_SSL_")) return TLS_FAMILIES.find(([family]) => family.test(code))?.[1] ?? NOT_TLS;
   return UNKNOWN;
 }

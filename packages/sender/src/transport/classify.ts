@@ -1,14 +1,7 @@
-import {
-  codeOf as ownCodeOf,
-  describeKind,
-  isBytes,
-  isError,
-  isObject,
-  messageOf as textOf,
-} from "@countersign/protocol";
+import { codeOf as ownCodeOf, describeKind, isBytes, isError, isObject } from "@countersign/protocol";
 import type { AttemptResult } from "./transport.ts";
 import { errors } from "undici";
-import { CertificateError, TransportError } from "./transport-error.ts";
+import { CertificateError, connectionMessageOf, TransportError } from "./transport-error.ts";
 import { ATTEMPT_OUTCOMES, type AttemptOutcome } from "../delivery/attempt.ts";
 
 /** What kept a response from coming, as {@link AttemptOutcome} with the code and the words to log. */
@@ -142,5 +135,5 @@ function messageOf(error: unknown): string {
     const each = error.errors.map((inner) => messageOf(inner));
     return [...new Set(each)].join("; ");
   }
-  return textOf(error);
+  return connectionMessageOf(error);
 }

@@ -2,7 +2,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions, type SecureContext } from "node:tls";
-import { errorOf } from "@countersign/protocol";
+import { codeOf, errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { type AddressPolicyOptions, assertAllowed, refusedAddress } from "./address-policy.ts";
 import { type Proxy, withoutRootDot } from "./proxy.ts";
@@ -139,6 +139,9 @@ function connectTo(
   };
   const onConnected = (): void => {
     settle();
+    // An alert that follows the handshake, as of TLS 1.3 where a client certificate is missing, says what is wrong. Without this, the
+    // end of the connection that comes after it would be taken for the cause.
+    if (secure) socket.once("error", () => socket.destroy());
     callback(null, socket);
   };
   const onError = (error: Error): void => {
@@ -170,17 +173,10 @@ function connectSecurely(
 }
 
 /** Tells a certificate that was not accepted from a connection that broke: Node marks the socket of the former. */
-function asVerdict(socket: Socket, error: Error & { code?: unknown; reason?: unknown }): Error {
-  const code = typeof error.code === "string" ? error.code : "ERR_TLS_HANDSHAKE";
-  if ("authorizationError" in socket && socket.authorizationError != null) {
-    return new CertificateError(code, `the certificate was not accepted: ${error.message}`, { cause: error });
-  }
-  // The text of these is a line of OpenSSL's error queue; the reason is the readable part of it.
-  if (code.startsWith("ERR_SSL_")) {
-    const reason = typeof error.reason === "string" ? error.reason : error.message;
-    return Object.assign(new Error(`the TLS handshake failed: ${reason}`, { cause: error }), { code });
-  }
-  return error;
+function asVerdict(socket: Socket, error: Error): Error {
+  if (!("authorizationError" in socket) || socket.authorizationError == null) return error;
+  const code = codeOf(error) ?? "ERR_TLS_HANDSHAKE";
+  return new CertificateError(code, `the certificate was not accepted: ${error.message}`, { cause: error });
 }
 
 /** Answers only with addresses that may be called, so that what was checked is what is connected to. */

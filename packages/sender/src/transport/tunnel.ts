@@ -1,9 +1,8 @@
 import { request } from "node:http";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Socket } from "node:net";
-import { messageOf } from "@countersign/protocol";
 import type { Proxy } from "./proxy.ts";
-import { TransportError } from "./transport-error.ts";
+import { connectionMessageOf, TransportError } from "./transport-error.ts";
 
 /** More of an answer's head is not read, in bytes. */
 const MAX_HEAD_BYTES = 16_384;
@@ -72,7 +71,7 @@ export function openTunnel(
 
 /** What keeps a connection from its proxy. It is tried again, unlike a certificate of the endpoint that is not accepted. */
 export function proxyUnusable(proxy: Proxy, cause: Error): TransportError {
-  return proxyError(proxy, `cannot be used: ${messageOf(cause)}`, { cause });
+  return proxyError(proxy, `cannot be used: ${connectionMessageOf(cause)}`, { cause });
 }
 
 function proxyError({ name }: Proxy, what: string, options?: ErrorOptions): TransportError {

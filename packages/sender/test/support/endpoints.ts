@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
+import type { TlsOptions } from "node:tls";
 import { buffer } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificates.ts";
@@ -34,7 +35,7 @@ export type Answer = (request: SeenRequest, response: ServerResponse) => void;
 /** An HTTP endpoint; over TLS when given a certificate. Answers 204 unless told. */
 export async function httpEndpoint(
   answer: Answer = (_, response) => response.writeHead(204).end(),
-  certificate?: Certificate,
+  certificate?: Certificate & TlsOptions,
 ): Promise<Endpoint> {
   const requests: SeenRequest[] = [];
   const begun: SeenRequest[] = [];
