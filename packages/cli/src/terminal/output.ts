@@ -3,15 +3,45 @@ import { writeSync } from "node:fs";
 /** Why a stream failed when its reader has gone. On Windows, a pipe that was closed may be called EOF. */
 const READER_GONE: ReadonlySet<string | undefined> = new Set(["EPIPE", "EOF"]);
 
+/** How many bytes wait in this process for a reader that is slow. */
+const MAX_WAITING_BYTES = 1_048_576;
+
+/** What happens when the reader of a stream is too slow. */
+export interface SlowReaderOptions {
+  /** Whether lines are lost rather than kept: the command runs for as long as a system does, and its memory has a limit. */
+  readonly mayLose: () => boolean;
+  /** Called when the first line is lost. */
+  readonly onBehind?: () => void;
+  /** Called when all that waited has been read, with the number of lines that were lost. */
+  readonly onReadAgain?: (lost: number) => void;
+}
+
 /**
  * Writes lines to a stream of this process, also after an error has destroyed the stream: a disk can have room again.
  * A line that cannot be written is lost.
  */
-export function lineWriter(stream: NodeJS.WriteStream, fd: 1 | 2): (line: string) => void {
+export function lineWriter(
+  stream: NodeJS.WriteStream,
+  fd: 1 | 2,
+  { mayLose, onBehind, onReadAgain }: SlowReaderOptions,
+): (line: string) => void {
   let isCutOff = true;
+  let lost = 0;
+  const readAgain = (): void => {
+    const lines = lost;
+    lost = 0;
+    onReadAgain?.(lines);
+  };
   return (line) => {
     if (!stream.destroyed) {
-      stream.write(`${line}\n`);
+      if (lost === 0 && (stream.writableLength < MAX_WAITING_BYTES || !mayLose())) {
+        stream.write(`${line}\n`);
+        return;
+      }
+      lost += 1;
+      if (lost > 1) return;
+      stream.once("drain", readAgain);
+      onBehind?.();
       return;
     }
     const bytes = Buffer.from(`${isCutOff ? "\n" : ""}${line}\n`);
@@ -32,7 +62,7 @@ export function lineWriter(stream: NodeJS.WriteStream, fd: 1 | 2): (line: string
  */
 export function survivesLostOutput(host: NodeJS.Process, continues: () => boolean): void {
   const { stdout, stderr } = host;
-  const complain = lineWriter(stderr, 2);
+  const complain = lineWriter(stderr, 2, { mayLose: continues });
   let isTold = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (READER_GONE.has(error.code) && !continues()) return;

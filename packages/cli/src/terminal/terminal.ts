@@ -1,6 +1,7 @@
 import { createColors } from "picocolors";
 import { UsageError } from "../errors/usage-error.ts";
 import { lineWriter } from "./output.ts";
+import { runsUntilToldToStop } from "./signals.ts";
 
 /** The input and output of a command. Only this module prints. */
 export interface Terminal {
@@ -19,7 +20,16 @@ export interface Terminal {
 /** The terminal that a process runs in. */
 export function terminalOf(host: NodeJS.Process): Terminal {
   const { stdin, stdout, stderr, env } = host;
-  const writeError = lineWriter(stderr, 2);
+  const writeError = lineWriter(stderr, 2, { mayLose: runsUntilToldToStop });
+  const complain = (text: string): void => writeError(`countersign: ${text}`);
+  const print = lineWriter(stdout, 1, {
+    mayLose: runsUntilToldToStop,
+    onBehind: () =>
+      complain(
+        "Standard output is not read: a mebibyte waits for its reader. The command continues. Lines are lost until all of that is read.",
+      ),
+    onReadAgain: (lost) => complain(`Standard output is read again. Lines that were lost: ${lost}.`),
+  });
   return {
     stdin,
     stdout,
@@ -33,8 +43,8 @@ export function terminalOf(host: NodeJS.Process): Terminal {
     },
     // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
     colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
-    print: lineWriter(stdout, 1),
-    complain: (text) => writeError(`countersign: ${text}`),
+    print,
+    complain,
   };
 }
 

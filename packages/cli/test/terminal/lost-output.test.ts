@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { send } from "../../../server/test/support/http.ts";
 import { bin } from "../../../../tests/support/command.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
-import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { type Receiver, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { startCommand, startServe } from "../support/command.ts";
 
 const FULL = "/dev/full";
@@ -29,6 +29,47 @@ async function onFullDisk(args: readonly string[]): Promise<{ code: unknown; com
   });
   const [code] = await once(child, "close");
   return { code, complaints };
+}
+
+it("a server whose log nobody reads keeps a mebibyte of it, serves on, and says how much was lost", async () => {
+  const receiver = closing(await startReceiver());
+  const server = await startServe(["--to", receiver.url, "--secret", SECRET, "--json"]);
+  server.process.stdout.pause();
+  const pad = "x".repeat(500);
+  const batch = Array.from({ length: 400 }, () => ({
+    type: "track",
+    userId: pad,
+    event: "E",
+    properties: { pad },
+  }));
+  // A pipe and this process take some hundred kilobytes, too; what has no limit would go on.
+  for (let posts = 0; posts < 50 && server.stderr() === ""; posts += 1) {
+    const body = { writeKey: "any", batch };
+    expect((await send(`${server.url}/v1/batch`, { method: "POST", body })).status).toBe(200);
+  }
+  await server.printed(/Standard output is not read: .*The command continues/);
+  expect(await record(server.url, "Lost")).toBe(200);
+  await expect.poll(() => receiver.webhooks.some((webhook) => nameOf(webhook) === "Lost")).toBe(true);
+
+  server.process.stdout.resume();
+  const [, lost] = await server.printed(/Standard output is read again\. Lines that were lost: (\d+)\./);
+  expect(await record(server.url, "After")).toBe(200);
+  await server.printed(/"event":"delivered".*"After"/);
+  server.process.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+  expect(server.stderr()).not.toMatch(/not read.*not read/s);
+  expect(missingOf(server.stdout())).toBe(Number(lost));
+});
+
+/** The name of a track message. */
+function nameOf(webhook: Receiver["webhooks"][number]): string | undefined {
+  return webhook.type === "track" ? webhook.event : undefined;
+}
+
+/** How many events of a log of JSON lines are not in it: their ids count up by one. */
+function missingOf(log: string): number {
+  const ids = Array.from(log.matchAll(/"id":"[0-9a-f]{10}-(\d+)"/g), ([, n]) => Number(n));
+  return Math.max(...ids) - ids.length;
 }
 
 describe("a server whose log has no reader any more", () => {
