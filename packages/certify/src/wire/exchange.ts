@@ -4,6 +4,7 @@ import https from "node:https";
 import net from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import tls from "node:tls";
+import { checkConnection } from "./check-connection.ts";
 
 /** As much of an answer as is kept: enough for any error page, while no endless body can fill the memory. */
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -188,16 +189,9 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
-/** Ends a socket before it connects to an address that may not be called. */
+/** Keeps a socket from addresses that may not be called, while it does not know yet where it connects to. */
 function guard(socket: net.Socket, { checkAddress }: Endpoint): void {
-  if (checkAddress === undefined || !socket.connecting) return;
-  socket.on("lookup", (_, address, __, host) => {
-    try {
-      checkAddress(host, address);
-    } catch (error) {
-      socket.destroy(error as Error);
-    }
-  });
+  if (checkAddress !== undefined && socket.connecting) checkConnection(socket, checkAddress);
 }
 
 function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest {

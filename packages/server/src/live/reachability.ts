@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, isIP, type Socket } from "node:net";
+import { checkConnection } from "@countersign/certify";
 import { assertCallable, type SenderSettings } from "@countersign/sender";
 import { codeOf, isError, messageOf } from "@countersign/protocol";
 import { namedDestinations } from "../settings/find-settings.ts";
@@ -84,7 +85,7 @@ async function reach({ host, port }: Address): Promise<Reached> {
     // What no delivery can reach is not reachable.
     if (isIP(host) !== 0) assertCallable(host, host);
     socket = connect({ host, port, signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
-    endIfRefused(socket);
+    checkConnection(socket, assertCallable);
     await once(socket, "connect");
     return { reachable: true, durationMs: roundedMs(performance.now() - started) };
   } catch (error) {
@@ -96,15 +97,4 @@ async function reach({ host, port }: Address): Promise<Reached> {
   } finally {
     socket?.destroy();
   }
-}
-
-/** Ends a socket before it connects to an address that no delivery may call. */
-function endIfRefused(socket: Socket): void {
-  socket.on("lookup", (_, address, __, host) => {
-    try {
-      assertCallable(host, address);
-    } catch (error) {
-      socket.destroy(error as Error);
-    }
-  });
 }

@@ -9,6 +9,11 @@ import { send } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
 import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
+/** No name that ends so has an address (RFC 6761). */
+const NAMELESS = "http://receiver.invalid/";
+/** Where nothing resolves names, the system says so in its own way, or takes longer than this server waits. */
+const NO_ADDRESS = /ENOTFOUND|EAI_AGAIN|ETIMEDOUT/;
+
 let receiver: Receiver;
 let server: CountersignServer;
 const { call } = apiCaller(() => server);
@@ -78,6 +83,19 @@ describe("the status", () => {
     expect((await call("GET", "/reachability")).json()).toMatchObject([
       { reachable: false, code: "ERR_ADDRESS_BLOCKED", message: expect.stringContaining("is never called") },
     ]);
+  });
+
+  it("tells of a name that has no address that it has none, not that it may not be called", async () => {
+    await call("PUT", "/sources/default/destinations/webhooks", { endpoints: [{ url: NAMELESS }] });
+    expect((await call("GET", "/reachability")).json()).toMatchObject([
+      { reachable: false, code: expect.stringMatching(NO_ADDRESS) },
+    ]);
+    const { id } = (await call("POST", "/certify", { url: NAMELESS, secret: SECRET })).json() as {
+      id: string;
+    };
+    await expect
+      .poll(async () => (await call("GET", `/certifications/${id}`)).json())
+      .toMatchObject({ error: expect.stringMatching(NO_ADDRESS) });
   });
 
   it("opens few connections at once, and one for each address, however many endpoints there are and whoever asks", async () => {
