@@ -1,5 +1,6 @@
 import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
+import { inTransaction } from "./in-transaction.ts";
 import { MIGRATIONS } from "./migrations.ts";
 
 /** "CSND": says in the file's header whose it is. */
@@ -17,19 +18,14 @@ export function migrate(
   steps: readonly string[] = MIGRATIONS,
 ): { readonly generation: number } {
   // Taking the write lock first also finds out whether the file can be written.
-  db.exec("BEGIN IMMEDIATE");
-  try {
+  return inTransaction(db, () => {
     const version = numberOf(db, "PRAGMA user_version");
     for (const step of steps.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${steps.length}; PRAGMA application_id = ${APPLICATION_ID}`);
     const generation = numberOf(db, "SELECT value FROM meta WHERE key = 'opened'");
     db.exec("UPDATE meta SET value = value + 1 WHERE key = 'opened'");
-    db.exec("COMMIT");
     return { generation };
-  } catch (error) {
-    if (db.inTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
+  });
 }
 
 /**

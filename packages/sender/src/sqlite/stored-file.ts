@@ -12,6 +12,7 @@ import {
   SELECT_ATTEMPTS,
   SELECT_DELIVERIES,
 } from "./delivery-rows.ts";
+import { inTransaction } from "./in-transaction.ts";
 import { type StoredText, textOf, wholeTexts } from "./whole-text.ts";
 
 /** Rows that are read at a time: of deliveries, which have bodies, and of what is small. */
@@ -156,8 +157,7 @@ export class StoredFile {
     const these =
       "SELECT seq FROM delivery WHERE id IN (SELECT value FROM json_each(?)) AND +state = 'pending'";
     const list = [JSON.stringify(ids)];
-    this.#db.exec("BEGIN IMMEDIATE");
-    try {
+    inTransaction(this.#db, () => {
       const bodies = this.#db
         .prepare(`SELECT DISTINCT message FROM delivery WHERE seq IN (${these})`)
         .raw()
@@ -172,11 +172,7 @@ export class StoredFile {
         )
         .run([JSON.stringify(bodies.flat())]);
       this.#db.exec(`DELETE FROM meta WHERE key IN ('${IN_DOUBT.join("', '")}')`);
-      this.#db.exec("COMMIT");
-    } catch (error) {
-      if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
-      throw error;
-    }
+    });
   }
 
   *#deliveries(

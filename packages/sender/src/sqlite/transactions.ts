@@ -5,6 +5,7 @@ import { StoreError } from "../store/store-error.ts";
 import type { AcceptanceWriter } from "./acceptance-writer.ts";
 import type { DeliveryCount, DeliveryCounter } from "./delivery-counter.ts";
 import type { FileRoom } from "./file-room.ts";
+import { rollBack } from "./in-transaction.ts";
 import type { LogFile } from "./log-file.ts";
 import type { Retention } from "./retention.ts";
 import { MEMORY_PATH } from "./open-database.ts";
@@ -79,7 +80,7 @@ export class Transactions {
       removed = this.#run(group);
       this.#commit.run([]);
     } catch (cause) {
-      if (this.#db.inTransaction) this.#db.exec("ROLLBACK");
+      rollBack(this.#db);
       writer.clear();
       // One write that cannot be stored, such as one too large for what is left of the disk, must not fail the rest.
       if (group.length > 1) return group.flatMap((write) => this.commit([write], isAwaited));

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "libsql";
 import { messageOf } from "@countersign/protocol";
-import { LogFile, releaseNativeHandles } from "@countersign/sender";
+import { inTransaction, LogFile, releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { printed } from "./printed.ts";
@@ -170,12 +170,12 @@ export class Ledger {
     const forgeries = batch.findLast((one) => one.forgeries !== undefined)?.forgeries;
     const { db, statements } = this.#opened;
     const { clearForgeries, keepForgery } = statements;
-    db.transaction(() => {
+    inTransaction(db, () => {
       for (const one of newest) this.#keep(one, statements);
       if (newest.length > 0) this.#trim(statements);
       if (forgeries) clearForgeries.run();
       for (const forgery of forgeries ?? []) keepForgery.run(JSON.stringify(forgery));
-    })();
+    });
   }
 
   #keep({ one, source, now }: Kept, { keep }: Statements): void {
@@ -287,7 +287,7 @@ async function open(libsql: typeof Database, path: string): Promise<Pick<LedgerF
     db.exec("PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 1000;");
     const version = versionOf(db);
     if (version > SCHEMA_VERSION) throw writtenByNewer(path);
-    if (version === 0) db.exec(`BEGIN; ${SCHEMA} COMMIT;`);
+    if (version === 0) inTransaction(db, () => db.exec(SCHEMA));
     db.exec(FORGERIES);
     return { db, log: path === ":memory:" ? undefined : await LogFile.open(db, path) };
   } catch (error) {

@@ -1,4 +1,5 @@
 import type Database from "libsql";
+import { inTransaction } from "@countersign/sender";
 
 /** What an earlier version recognised an accepted message by, within its source. */
 export interface SeenKey {
@@ -31,7 +32,9 @@ export class SeenTable {
     if (this.#isOver) return false;
     if (now >= this.#countsUntil) {
       this.#isOver = true;
-      this.#db.exec(`BEGIN; DROP TABLE seen; PRAGMA user_version = ${this.#nextVersion}; COMMIT;`);
+      inTransaction(this.#db, () =>
+        this.#db.exec(`DROP TABLE seen; PRAGMA user_version = ${this.#nextVersion}`),
+      );
       return false;
     }
     return this.#isSeen.get(source, stored(key), now - WINDOW_MS) !== undefined;

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { rejection } from "../../src/ingest/rejections.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { holdDisk } from "../../../sender/test/support/held-disk.ts";
-import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
+import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const HOUR = 3_600_000;
 
@@ -49,6 +49,22 @@ describe("the ledger", () => {
     expect(kept).toHaveLength(1_000);
     expect(kept[0]).toMatchObject({ messageId: "5-399", source: "shop", reason: "missing_type" });
     expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
+  });
+
+  it("says why it could not keep messages when SQLite has undone all by itself, as on a full disk", async () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const ledger = await open(path);
+    const other = new Database(path);
+    cleanUp(() => other.close());
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON rejections BEGIN SELECT raise(ROLLBACK, 'The disk is full.'); END",
+    );
+    const keep = (messageId: string): Promise<void> =>
+      ledger.keepRejections([rejection("missing_type", { messageId })], "shop", 0);
+    await expect(keep("lost")).rejects.toThrow("The disk is full.");
+    other.exec("DROP TRIGGER full");
+    await keep("kept");
+    expect(ledger.rejections(10).map(({ messageId }) => messageId)).toEqual(["kept"]);
   });
 
   it("lets the process go on while the disk is busy, and writes what has come meanwhile at once", async () => {

@@ -1,0 +1,31 @@
+import type Database from "libsql";
+
+/**
+ * Runs `work` in a transaction that can write, and undoes all of it if it throws.
+ *
+ * @returns what `work` returns
+ * @throws what `work` throws, or what SQLite does when the transaction begins or is committed
+ * @example
+ * ```ts
+ * const removed = inTransaction(db, () => db.prepare("DELETE FROM rejections").run([]).changes);
+ * ```
+ */
+export function inTransaction<T>(db: Database.Database, work: () => T): T {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    db.exec("COMMIT");
+    return result;
+  } catch (error) {
+    rollBack(db);
+    throw error;
+  }
+}
+
+/**
+ * Undoes a transaction that has failed. When a disk is full or fails, SQLite has undone it by itself: to undo it again would be
+ * another error, and hide the first one.
+ */
+export function rollBack(db: Database.Database): void {
+  if (db.inTransaction) db.exec("ROLLBACK");
+}
