@@ -1,5 +1,5 @@
 import { spawnSync, type SpawnSyncReturns } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -179,6 +179,15 @@ it("an empty COUNTERSIGN_DATA is refused as such, not as a directory that cannot
   const message =
     /^countersign: option '--data <dir>' value '' from env 'COUNTERSIGN_DATA' is invalid\. It is empty\. Pass a directory, or leave the option out\./;
   await expectUsageError(["serve", "--to", TO, "--port", "0"], message, { env: { COUNTERSIGN_DATA: "" } });
+});
+
+it("a line break after COUNTERSIGN_DATA is no part of the directory, which would be beside the volume", async () => {
+  const cwd = temporaryDirectory();
+  const env = { COUNTERSIGN_DATA: `${join(cwd, "data")}\n` };
+  const message =
+    /^countersign: `data`, or --data, has a line break or another control character in it: ".*data\\n"\. Remove it\.$/m;
+  await expectUsageError(["serve", "--to", TO, "--port", "0"], message, { env });
+  expect(readdirSync(cwd)).toEqual([]);
 });
 
 describe("what is given with an option that does not exist is not repeated", () => {

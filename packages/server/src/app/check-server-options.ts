@@ -48,6 +48,8 @@ export function checkServerOptions(options: ServerOptions): void {
       `\`maxBytes\` must be at most ${MAX_BYTES_IN_MEMORY} in memory, not ${maxBytes}. To keep more, give a directory with \`data\`.`,
     );
   }
+  checkPath("data", options.data);
+  checkPath("record", options.record);
   checkDeliver(options);
   checked(() => parseDuration(keepFor, "`keepFor`"));
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
@@ -58,6 +60,17 @@ export function checkServerOptions(options: ServerOptions): void {
   checkReach({ host, token, allowHosts: options.allowHosts });
   checked(() => checkProxy(options, (name) => `\`${name}\`, or --${name.toLowerCase()},`));
   if (options.tls !== undefined) checkTls(options.tls);
+}
+
+/**
+ * Mostly the line break at the end of a variable or of a file. The system takes it for a part of the name, so that what is kept would
+ * be beside the volume that was meant, and gone with the container.
+ */
+function checkPath(name: "data" | "record", path: string | undefined): void {
+  if (path === undefined || !/\p{Cc}/u.test(path)) return;
+  throw new ServerOptionsError(
+    `\`${name}\`, or --${name}, has a line break or another control character in it: ${JSON.stringify(path)}. Remove it.`,
+  );
 }
 
 /** Calls that nobody delivers would wait without a word, and a recording of what is not sent would stay empty. */
