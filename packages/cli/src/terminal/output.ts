@@ -32,8 +32,13 @@ export function lineWriter(
     lost = 0;
     onReadAgain?.(lines);
   };
+  let neverWaits = false;
   return (line) => {
     if (!stream.destroyed) {
+      if (!neverWaits && mayLose()) {
+        neverWaits = true;
+        doNotWaitFor(stream);
+      }
       if (lost === 0 && (stream.writableLength < MAX_WAITING_BYTES || !mayLose())) {
         stream.write(`${line}\n`);
         return;
@@ -51,6 +56,21 @@ export function lineWriter(
       isCutOff = true;
     }
   };
+}
+
+/** A stream of Node, as far as it is known. */
+interface InnerStream {
+  readonly _handle?: { readonly fd?: number; setBlocking?(isBlocking: boolean): unknown } | null;
+}
+
+/**
+ * Node waits for each write to a terminal, and the process with it: for as long as the terminal is held with Ctrl-S, or the connection
+ * that it belongs to is stuck. Only where Node has opened the terminal anew: else it would not wait for the other programs there, either.
+ */
+function doNotWaitFor(stream: NodeJS.WriteStream): void {
+  if (!stream.isTTY) return;
+  const { _handle: handle } = stream as InnerStream;
+  if ((handle?.fd ?? 0) > 2) handle?.setBlocking?.(false);
 }
 
 /**

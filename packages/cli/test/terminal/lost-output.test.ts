@@ -8,6 +8,7 @@ import { bin } from "../../../../tests/support/command.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { type Receiver, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { startCommand, startServe } from "../support/command.ts";
+import { hasPseudoTerminals, startOnTerminal } from "../support/pty.ts";
 
 const FULL = "/dev/full";
 
@@ -59,6 +60,24 @@ it("a server whose log nobody reads keeps a mebibyte of it, serves on, and says 
   expect(await server.ended).toBe(0);
   expect(server.stderr()).not.toMatch(/not read.*not read/s);
   expect(missingOf(server.stdout())).toBe(Number(lost));
+});
+
+it.skipIf(!hasPseudoTerminals)("a server serves on while Ctrl-S holds its terminal", async () => {
+  const receiver = closing(await startReceiver());
+  const args = ["serve", "--port", "0", "--to", receiver.url, "--secret", SECRET, "--json"];
+  const server = startOnTerminal(args, { columns: 80 });
+  const [, url = ""] = await server.printed(/"url":"(http:[^"]+)/);
+  server.type("\u0013");
+  const batch = Array.from({ length: 100 }, () => ({ type: "track", userId: "u1", event: "E" }));
+  // A terminal takes some kilobytes; these events are half a megabyte.
+  for (let posts = 0; posts < 5; posts += 1) {
+    const body = { writeKey: "any", batch };
+    expect((await send(`${url}/v1/batch`, { method: "POST", body })).status).toBe(200);
+  }
+  expect(await record(url, "Last")).toBe(200);
+  await expect.poll(() => receiver.webhooks.some((webhook) => nameOf(webhook) === "Last")).toBe(true);
+  server.type("\u0011");
+  await server.printed(/"event":"delivered".*"Last"/);
 });
 
 /** The name of a track message. */
