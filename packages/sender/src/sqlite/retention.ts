@@ -1,6 +1,6 @@
 import type Database from "libsql";
 import type { DeliveryCount } from "./delivery-counter.ts";
-import { inTransaction } from "./in-transaction.ts";
+import { rollBack } from "./in-transaction.ts";
 
 /** Deliveries removed at a time, so that removing never holds up sending for long; more only if more are stored. */
 const SWEEP_SIZE = 200;
@@ -117,24 +117,21 @@ export class Retention {
     const most = Math.max(SWEEP_SIZE, 2 * this.stored);
     this.stored = 0;
     this.leavesMore = false;
+    this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const { removed, others } = inTransaction(this.#db, () => this.#sweep(now, most));
-      this.leavesMore = removed.length > 0 || others > 0;
+      const removed = this.#remove(this.#choose, now - this.#keepForMs, most);
+      const keep = this.keepKeysForMs;
+      const keys = keep === 0 ? 0 : this.#forgetKeys.run([now - keep, now + keep, SMALL_SWEEP_SIZE]).changes;
+      const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;
+      this.#db.exec("COMMIT");
+      this.leavesMore = removed.length > 0 || keys + skipped > 0;
       this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
       return removed;
     } catch (error) {
+      rollBack(this.#db);
       this.#nextSweepAt = now + RECOVERY_MS;
       throw error;
     }
-  }
-
-  /** Removes some of each, inside of the present transaction; tells how much of what is no delivery. */
-  #sweep(now: number, most: number): { removed: readonly DeliveryCount[]; others: number } {
-    const removed = this.#remove(this.#choose, now - this.#keepForMs, most);
-    const keep = this.keepKeysForMs;
-    const keys = keep === 0 ? 0 : this.#forgetKeys.run([now - keep, now + keep, SMALL_SWEEP_SIZE]).changes;
-    const skipped = this.#forgetSkipped.run([now - this.#keepForMs, SMALL_SWEEP_SIZE]).changes;
-    return { removed, others: keys + skipped };
   }
 
   /**
