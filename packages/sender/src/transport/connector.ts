@@ -1,52 +1,19 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import { lookup as systemLookup, type LookupAddress } from "node:dns";
+import type { LookupAddress } from "node:dns";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions, type SecureContext } from "node:tls";
 import { codeOf, errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { type AddressPolicyOptions, assertAllowed, refusedAddress } from "./address-policy.ts";
 import { type Proxy, withoutRootDot } from "./proxy.ts";
+import type { ResolveHost } from "./resolve-host.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
 import { openTunnel, proxyUnusable, type StepOptions } from "./tunnel.ts";
-
-/** Resolves a host name to its addresses: all of them, in the order to try. */
-export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** How connections to endpoints are opened. */
 export interface ConnectorOptions extends AddressPolicyOptions, StepOptions {
   readonly resolveHost: ResolveHost;
   readonly proxy: Proxy | undefined;
-}
-
-/** Asks the operating system, as other programs do. */
-export const resolveBySystem: ResolveHost = (hostname) =>
-  new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true }, (error, addresses) => {
-      if (error === null) {
-        resolve(addresses);
-      } else {
-        reject(error);
-      }
-    });
-  });
-
-/**
- * One question at a time for each name. The operating system's resolver runs on four threads: without this, the
- * deliveries waiting for one name that does not resolve would take all of them from everybody else.
- */
-export function oneQuestionPerHost(resolveHost: ResolveHost): ResolveHost {
-  const asked = new Map<string, Promise<readonly LookupAddress[]>>();
-  return (hostname) => {
-    const running = asked.get(hostname);
-    if (running !== undefined) {
-      return running;
-    }
-    const answer = Promise.resolve(hostname)
-      .then(resolveHost)
-      .finally(() => asked.delete(hostname));
-    asked.set(hostname, answer);
-    return answer;
-  };
 }
 
 /**

@@ -3,10 +3,10 @@ import { Agent } from "undici";
 import { type AddressPolicyOptions, checkAddressPolicy } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
-import { oneQuestionPerHost, resolveBySystem, type ResolveHost } from "./connector.ts";
 import { exchangeAlone } from "./exchange-alone.ts";
 import { exchange } from "./exchange.ts";
 import { optionsOf, parseProxy, type ProxyOptions } from "./proxy.ts";
+import { oneQuestionPerHost, systemResolver, type ResolveHost } from "./resolve-host.ts";
 import { TransportError } from "./transport-error.ts";
 import type { Transport } from "./transport.ts";
 
@@ -56,11 +56,13 @@ export function createTransport(options: TransportOptions = {}): Transport {
   checkAddressPolicy("createTransport", options);
   checkFunction("createTransport({ resolveHost })", options.resolveHost);
   assertUndici();
+  const connectTimeoutMs = parseConnectTimeout(options.connectTimeoutMs);
+  const { resolveHost } = options;
   const agents = new Agents({
     proxy: parseProxy(options, optionsOf("createTransport")),
     blockPrivateNetworks: options.blockPrivateNetworks,
-    resolveHost: oneQuestionPerHost(options.resolveHost ?? resolveBySystem),
-    connectTimeoutMs: parseConnectTimeout(options.connectTimeoutMs),
+    resolveHost: resolveHost ? oneQuestionPerHost(resolveHost) : systemResolver(connectTimeoutMs),
+    connectTimeoutMs,
     pending: new Set(),
   });
   let closed = false;
