@@ -1,7 +1,6 @@
 export type { Audit, AuditFailure, AuditLevel } from "./audits/audit.ts";
 export { audits } from "./audits/audits.ts";
 export { certify, type CertifyOptions } from "./certify.ts";
-export { checkConnection } from "./wire/check-connection.ts";
 export type { Answer } from "./wire/exchange.ts";
 export { isAcceptedForgery } from "./report/accepted-forgery.ts";
 export { formatResult, formatSummary } from "./report/format-result.ts";

@@ -66,6 +66,7 @@ export { StoreError, type StoreErrorCode } from "./store/store-error.ts";
 export type { DeliveryStore, StoreSpace, StoreState } from "./store/delivery-store.ts";
 export { type AddressPolicyOptions, assertCallable } from "./transport/address-policy.ts";
 export { createTransport, type TransportOptions } from "./transport/create-transport.ts";
+export { lookupCallable } from "./transport/checked-lookup.ts";
 export { checkProxy, type ProxyOptions } from "./transport/proxy.ts";
 export type { SenderInstrument } from "./transport/instrument.ts";
 export type { AttemptRequest, AttemptResult, SendOptions, Transport } from "./transport/transport.ts";

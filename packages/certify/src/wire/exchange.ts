@@ -4,7 +4,6 @@ import https from "node:https";
 import net from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import tls from "node:tls";
-import { checkConnection } from "./check-connection.ts";
 
 /** As much of an answer as is kept: enough for any error page, while no endless body can fill the memory. */
 const MAX_ANSWER_BYTES = 64 * 1024;
@@ -189,9 +188,18 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
 
-/** Keeps a socket from addresses that may not be called, while it does not know yet where it connects to. */
+/** Ends a socket before it connects to an address that may not be called. */
 function guard(socket: net.Socket, { checkAddress }: Endpoint): void {
-  if (checkAddress !== undefined && socket.connecting) checkConnection(socket, checkAddress);
+  if (checkAddress === undefined || !socket.connecting) return;
+  // A name that cannot be resolved is told with the error, and without an address.
+  socket.on("lookup", (failure: Error | null, address, __, host) => {
+    if (failure !== null) return;
+    try {
+      checkAddress(host, address);
+    } catch (error) {
+      socket.destroy(error as Error);
+    }
+  });
 }
 
 function open(endpoint: Endpoint, outgoing: OutgoingRequest): http.ClientRequest {

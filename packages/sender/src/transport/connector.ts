@@ -1,10 +1,10 @@
 import { clearTimeout, setTimeout } from "node:timers";
-import type { LookupAddress } from "node:dns";
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions, type SecureContext } from "node:tls";
 import { codeOf, errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
-import { type AddressPolicyOptions, assertAllowed, refusedAddress } from "./address-policy.ts";
+import { type AddressPolicyOptions, assertAllowed } from "./address-policy.ts";
+import { checkedLookup } from "./checked-lookup.ts";
 import { type Proxy, withoutRootDot } from "./proxy.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
@@ -90,7 +90,7 @@ function connectTo(
     autoSelectFamilyAttemptTimeout: 1_000,
     host,
     port,
-    lookup: checkedLookup(options),
+    ...(isIP(host) === 0 && { lookup: checkedLookup(options) }),
   };
   const socket = secure
     ? connectSecurely(tunnel ? { host, socket: tunnel } : way, secureContext)
@@ -144,47 +144,4 @@ function asVerdict(socket: Socket, error: Error): Error {
   if (!("authorizationError" in socket) || socket.authorizationError == null) return error;
   const code = codeOf(error) ?? "ERR_TLS_HANDSHAKE";
   return new CertificateError(code, `the certificate was not accepted: ${error.message}`, { cause: error });
-}
-
-/** Answers only with addresses that may be called, so that what was checked is what is connected to. */
-function checkedLookup(options: ConnectorOptions): LookupFunction {
-  return (hostname, { all, family }, callback) => {
-    options
-      .resolveHost(hostname)
-      .then((addresses) => {
-        const wanted = addresses.filter((address) =>
-          family !== 4 && family !== 6 ? true : address.family === family,
-        );
-        return callable(hostname, wanted, options);
-      })
-      .then(
-        (addresses) => {
-          const [first] = addresses;
-          if (all === true) {
-            callback(null, addresses);
-          } else {
-            callback(null, first.address, first.family);
-          }
-        },
-        (error: unknown) => callback(errorOf(error), []),
-      );
-  };
-}
-
-function callable(
-  hostname: string,
-  addresses: readonly LookupAddress[],
-  options: ConnectorOptions,
-): [LookupAddress, ...LookupAddress[]] {
-  const [first, ...others] = addresses.filter(
-    ({ address }) => refusedAddress(address, options) === undefined,
-  );
-  if (first !== undefined) {
-    return [first, ...others];
-  }
-  const [refused] = addresses;
-  if (refused !== undefined) {
-    assertAllowed(hostname, refused.address, options);
-  }
-  throw Object.assign(new Error(`${hostname} has no address`), { code: "ENOTFOUND" });
 }

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { connect, isIP, type Socket } from "node:net";
-import { checkConnection } from "@countersign/certify";
-import { assertCallable, type SenderSettings } from "@countersign/sender";
+import { assertCallable, lookupCallable, type SenderSettings } from "@countersign/sender";
 import { codeOf, isError, messageOf } from "@countersign/protocol";
 import { namedDestinations } from "../settings/find-settings.ts";
 import { roundedMs } from "../shapes/times.ts";
@@ -25,6 +24,8 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * than it may take.
  */
 const ADDRESSES_AT_ONCE = 50;
+
+const lookup = lookupCallable(CONNECT_TIMEOUT_MS);
 
 /** What was found out about an address. */
 type Reached = Omit<Reachability, "destination" | "url">;
@@ -84,8 +85,7 @@ async function reach({ host, port }: Address): Promise<Reached> {
   try {
     // What no delivery can reach is not reachable.
     if (isIP(host) !== 0) assertCallable(host, host);
-    socket = connect({ host, port, signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
-    checkConnection(socket, assertCallable);
+    socket = connect({ host, port, lookup, signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) });
     await once(socket, "connect");
     return { reachable: true, durationMs: roundedMs(performance.now() - started) };
   } catch (error) {
