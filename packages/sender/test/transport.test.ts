@@ -351,6 +351,32 @@ describe("connections", () => {
     expect(endpoint.connections()).toBeLessThanOrEqual(2);
   });
 
+  it("go where the name leads after a minute, however busy they are, since messages went to the old address for days", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const endpoint = await httpEndpoint();
+    let address = "127.0.0.1";
+    const over = transport({ resolveHost: async () => [{ address, family: 4 }] });
+    const url = `http://endpoint.example:${endpoint.port}/`;
+    const postAfter = async (ms: number): Promise<AttemptResult> => {
+      vi.setSystemTime(Date.now() + ms);
+      // A connection is free again a turn of the event loop after its response.
+      await nextTurn();
+      return post(over, url);
+    };
+
+    await postAfter(0);
+    address = "169.254.169.254";
+    expect(await postAfter(59_000)).toMatchObject({ outcome: "success" });
+    expect(await postAfter(2_000)).toMatchObject({ code: "ERR_ADDRESS_BLOCKED" });
+    await vi.waitFor(() => expect(endpoint.open.size).toBe(0));
+    address = "127.0.0.1";
+    expect(await postAfter(0)).toMatchObject({ outcome: "success" });
+    expect(endpoint.connections()).toBe(2);
+  });
+
   it("are kept for the 256 certificate authorities used last, and no more", async () => {
     const endpoint = await httpEndpoint();
     const over = transport();

@@ -16,6 +16,9 @@ const HTTP: Agent.Options = {
   maxHeaderSize: 16_384,
   headersTimeout: 0,
   bodyTimeout: 0,
+  // A connection that is never idle would otherwise stay with its address for as long as there are messages, wherever its
+  // host's name leads by now. Then it is closed after the request in progress, and the name asked again.
+  clientTtl: 60_000,
 };
 
 /** The connections to endpoints: kept alive per origin, and apart for each set of authorities that vouch for them. */

@@ -40,6 +40,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * - Addresses are checked after resolution, when the connection is opened, and the connection goes to the
  *   checked address.
  * - With a `proxy`, endpoints are called through it. What it does not let through is tried again, as other failures of the network.
+ * - A connection is used for a minute at most, so that messages follow a name that leads elsewhere.
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when an option is wrong, or does not exist.

@@ -145,14 +145,11 @@ export function servingStale(resolveHost: ResolveHost, waitMs: number): ResolveH
 /** The operating system's resolver, for everybody in this process. */
 const askSystem = oneQuestionPerHost(slowNamesLast(resolveBySystem));
 
-/** How long to wait for an answer before the last one stands in, in milliseconds, as RFC 8767 suggests. */
-const ANSWER_MS = 1_800;
-
 /**
  * Resolves names as the operating system does, without letting one that it cannot resolve keep others waiting.
  *
  * @param connectTimeoutMs All that a connection may take, its lookup included.
  */
 export function systemResolver(connectTimeoutMs: number): ResolveHost {
-  return servingStale(askSystem, Math.min(ANSWER_MS, connectTimeoutMs / 2));
+  return servingStale(askSystem, Math.min(SLOW_MS, connectTimeoutMs / 2));
 }
