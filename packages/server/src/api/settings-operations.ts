@@ -210,9 +210,7 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
 }
 
 function assertFresh({ sender, versions }: ApiContext, given: string | undefined): void {
-  if (given === undefined || given.trim() === "*") return;
-  const current = versions.etagOf(sender);
-  if (given.split(",").some((tag) => tag.trim() === current)) return;
+  if (given === undefined || given.trim() === "*" || versions.isCurrent(sender, given)) return;
   throw new Problem(412, STALE_DETAIL);
 }
 

@@ -18,8 +18,22 @@ export class SettingsVersions {
     return `"${this.#run}-${this.#number}"`;
   }
 
+  /**
+   * Whether `If-Match` names the settings in force. Proxies that compress responses change the ETag of what they compress:
+   * nginx, HAProxy and Varnish make it a weak one, Apache adds `-gzip`. The settings that it names are the same.
+   */
+  isCurrent(sender: Pick<Sender, "settings" | "settingsVersion">, ifMatch: string): boolean {
+    const current = this.etagOf(sender);
+    return ifMatch.split(",").some((tag) => asGiven(tag.trim()) === current);
+  }
+
   /** A change has failed, and the settings `before` it were put back: in a new object, but with the ETag that they had. */
   putBack({ settings }: Pick<Sender, "settings">, before: SenderSettings): void {
     if (this.#last === before) this.#last = settings;
   }
+}
+
+/** An ETag without what a proxy made of it. Our own end in a digit. */
+function asGiven(tag: string): string {
+  return tag.replace(/^W\//, "").replace(/(?<=\d)(?:-+|;)(?:gzip|br|deflate|zstd)"$/, '"');
 }

@@ -76,6 +76,25 @@ describe("settings", () => {
     expect((await call("PUT", "/sources/other", {}, { headers: { "if-match": "*" } })).status).toBe(200);
   });
 
+  it.each([
+    ["nginx, HAProxy and Varnish", (tag: string) => `W/${tag}`],
+    ["Apache", (tag: string) => tag.replace(/"$/, '-gzip"')],
+    ["Apache, with brotli", (tag: string) => tag.replace(/"$/, '-br"')],
+    ["Jetty", (tag: string) => tag.replace(/"$/, '--gzip"')],
+    ["two proxies", (tag: string) => `W/${tag.replace(/"$/, '-gzip"')}`],
+  ])("can be changed with the ETag that %s made of it while compressing", async (_proxy, compressed) => {
+    const read = await etag();
+    const put = async (path: string, tag: string): Promise<number> =>
+      (await call("PUT", path, {}, { headers: { "if-match": tag } })).status;
+    expect(await put("/sources/other", compressed(read))).toBe(200);
+    // Those of before are refused in that form, too, and so is what only begins like those in force.
+    expect(await put("/sources/third", compressed(read))).toBe(412);
+    const now = await etag();
+    for (const other of [`${now.slice(0, -1)}0"`, now.replace(/"$/, '-other"'), `X/${now}`, now.slice(1)])
+      expect([other, await put("/sources/third", other)]).toEqual([other, 412]);
+    expect(await put("/sources/third", compressed(now))).toBe(200);
+  });
+
   it("that could not be saved leave the ETag as it was: the change can be made again when there is room", async () => {
     const data = temporaryDirectory();
     server = closing(await createServer({ to: URL, port: 0, data }));

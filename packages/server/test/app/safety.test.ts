@@ -38,6 +38,23 @@ describe("everything but /v1", () => {
     expect((await send(`${url}/api/sources`, { headers: { host } })).status).toBe(200);
   });
 
+  it("answers the health checks of a load balancer that sends no Host in HTTP/1.0, and nothing else", async () => {
+    const { url } = await start();
+    const { port, hostname } = new URL(url);
+    const statusOf = async (line: string): Promise<string | undefined> => {
+      const socket = connect(Number(port), hostname);
+      cleanUp(() => socket.destroy());
+      let answer = "";
+      socket.on("data", (data) => (answer += String(data)));
+      socket.write(`${line} HTTP/1.0\r\n\r\n`);
+      await once(socket, "close");
+      return /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1];
+    };
+    for (const path of ["/healthz", "/readyz", "/readyz?from=balancer"])
+      expect([await statusOf(`GET ${path}`), await statusOf(`HEAD ${path}`)]).toEqual(["200", "200"]);
+    for (const path of GUARDED) expect([path, await statusOf(`GET ${path}`)]).toEqual([path, "403"]);
+  });
+
   it("refuses other origins, and what a browser says comes from another site", async () => {
     const { url } = await start();
     const { host } = new URL(url);
