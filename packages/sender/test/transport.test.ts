@@ -257,6 +257,13 @@ describe("the time limit", () => {
 });
 
 describe("a failure to connect", () => {
+  it("at port 0 is none at port 80, which the URL does not name", async () => {
+    const result = await post(transport(), "http://127.0.0.1:0/");
+
+    expect(result.outcome).toBe("network");
+    expect(result.message).not.toContain(":80");
+  });
+
   it("is outcome network when refused", async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
 

@@ -173,7 +173,7 @@ export function connectionTrouble(endpoint: Endpoint, timeoutMs: number): Promis
 function connect(endpoint: Endpoint): net.Socket {
   const { url, secureContext } = endpoint;
   const secure = url.protocol === "https:";
-  const port = Number(url.port) || (secure ? 443 : 80);
+  const port = Number(url.port || (secure ? 443 : 80));
   const host = hostOf(url);
   const trust = { rejectUnauthorized: true, ...(secureContext && { secureContext }) };
   const socket = secure

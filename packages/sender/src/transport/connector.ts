@@ -28,7 +28,7 @@ export function createConnector(
 ): buildConnector.connector {
   return ({ hostname, port, protocol }, callback) => {
     const secure = protocol === "https:";
-    const place: Place = { host: hostname, port: Number(port) || (secure ? 443 : 80), secure };
+    const place: Place = { host: hostname, port: Number(port || (secure ? 443 : 80)), secure };
     try {
       // A literal address is connected to without a lookup, so that it has to be judged here.
       if (isIP(hostname) !== 0) assertAllowed(hostname, hostname, options);

@@ -92,7 +92,7 @@ export function parseProxy(options: GuardedProxyOptions, nameOf: NameOf): Proxy 
   return {
     name: `${protocol}//${hostname}${port && `:${port}`}`,
     host: hostname.replaceAll(/^\[|\]$/gu, ""),
-    port: Number(port) || (secure ? 443 : 80),
+    port: Number(port || (secure ? 443 : 80)),
     secure,
     authorization: username || password ? basic(username, password, name) : undefined,
     isFor: (host) => !direct.some((means) => means(withoutRootDot(host))),

@@ -72,7 +72,7 @@ function addressOf(url: string): Address {
   const { hostname, port, protocol } = new URL(url);
   // An IPv6 address stands in brackets.
   const host = hostname.replaceAll(/^\[|\]$/g, "");
-  return { host, port: Number(port) || (protocol === "https:" ? 443 : 80) };
+  return { host, port: Number(port || (protocol === "https:" ? 443 : 80)) };
 }
 
 function keyOf({ host, port }: Address): string {
