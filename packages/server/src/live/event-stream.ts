@@ -39,7 +39,8 @@ export class EventStreams {
     const stream = reply.raw;
     stream.writeHead(200, {
       "content-type": "text/event-stream",
-      "cache-control": "no-store",
+      // Compressed by HAProxy, an event would lack its last bytes until the next one.
+      "cache-control": "no-store, no-transform",
       "x-accel-buffering": "no",
     });
     const begin = (): void => this.#begin(stream, { after: lastEventId(request) ?? after, every });

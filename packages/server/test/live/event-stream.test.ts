@@ -37,6 +37,14 @@ async function skip(count: number): Promise<void> {
   }
 }
 
+it("asks proxies not to change it: HAProxy, when it compresses, keeps the end of an event back until the next one", async () => {
+  const controller = new AbortController();
+  cleanUp(() => controller.abort());
+  const { headers } = await fetch(`${server.url}/api/events`, { signal: controller.signal });
+  expect(headers.get("cache-control")?.split(", ")).toEqual(["no-store", "no-transform"]);
+  expect(headers.get("x-accel-buffering")).toBe("no");
+});
+
 const numberOf = (id: string): number => Number(id.split("-")[1]);
 
 describe("the log of events", () => {
