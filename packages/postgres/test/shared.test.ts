@@ -203,7 +203,7 @@ describe.skipIf(server === undefined)(
       const isStirred = (): boolean =>
         heard.slice(from).some(({ stirred = [] }) => stirred.some(([, name]) => name === "shop/main"));
 
-      let end: (settlement: Settlement) => void = () => {};
+      let end: ((settlement: Settlement) => void) | undefined;
       const consumer = worker.consume("shop/main", 1, {
         deliver: () => new Promise<Settlement>((resolve) => (end = resolve)),
         settled: () => {},
@@ -215,13 +215,15 @@ describe.skipIf(server === undefined)(
       );
       const claimed = `SELECT id FROM ${schema}.delivery WHERE worker IS NOT NULL`;
       await until("both are claimed", async () => (await ask(url, claimed)).length === 2);
+      // The claim is in the database before the worker has its answer.
+      await until("one has begun", () => end !== undefined);
       from = heard.length;
       const stopped = consumer.stop();
       await until("the others hear of the one that has not begun", isStirred);
       expect(await ask(url, claimed)).toEqual([{ id: "d1" }]);
 
       from = heard.length;
-      end({ state: "pending", dueAt: Date.now() + 5_000, rounds: 1, progress: {}, attempts: [] });
+      end?.({ state: "pending", dueAt: Date.now() + 5_000, rounds: 1, progress: {}, attempts: [] });
       await stopped;
       await until("they hear of the one that is tried again in five seconds", isStirred);
     });

@@ -7,6 +7,9 @@ import type Database from "libsql";
  * @throws what `work` throws, or what SQLite does when the transaction begins or is committed
  * @example
  * ```ts
+ * import Database from "libsql";
+ *
+ * const db = new Database("server.db");
  * const removed = inTransaction(db, () => db.prepare("DELETE FROM rejections").run([]).changes);
  * ```
  */

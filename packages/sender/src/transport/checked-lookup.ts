@@ -60,7 +60,9 @@ function callable(
  * @param connectTimeoutMs How long the program waits for a connection, in milliseconds.
  * @example
  * ```ts
- * const socket = net.connect({ host: "example.com", port: 443, lookup: lookupCallable(2_000) });
+ * import { connect } from "node:net";
+ *
+ * const socket = connect({ host: "example.com", port: 443, lookup: lookupCallable(2_000) });
  * ```
  */
 export function lookupCallable(connectTimeoutMs: number): LookupFunction {
