@@ -1,3 +1,4 @@
+import type { LookupAddress } from "node:dns";
 import { EventEmitter, getEventListeners, once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
@@ -382,6 +383,31 @@ describe("connections", () => {
     address = "127.0.0.1";
     expect(await postAfter(0)).toMatchObject({ outcome: "success" });
     expect(endpoint.connections()).toBe(2);
+  });
+
+  it("are opened to an address that failed last of all, for a minute, since a dead one held each of them up for a second", async () => {
+    const good = await httpEndpoint((_, response) => {
+      response.writeHead(204, { connection: "close" }).end();
+    });
+    const resolveHost = async (): Promise<LookupAddress[]> =>
+      ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
+    const over = transport({ resolveHost });
+    const url = `http://endpoint.example:${good.port}/`;
+    expect(await post(over, url)).toMatchObject({ outcome: "success" });
+
+    // From now on it would answer.
+    const first = createServer((socket) => socket.end());
+    first.listen(good.port, "127.0.0.2");
+    onTestFinished(() => void first.close());
+    await once(first, "listening");
+    expect(await post(over, url)).toMatchObject({ outcome: "success" });
+    expect(good.requests).toHaveLength(2);
+
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 60_001);
+    onTestFinished(() => clock.mockRestore());
+    expect(await post(over, url)).toMatchObject({ outcome: "network" });
+    expect(good.requests).toHaveLength(2);
   });
 
   it("are kept for the 256 certificate authorities used last, and no more", async () => {

@@ -9,8 +9,15 @@ export interface LookupOptions extends AddressPolicyOptions {
   readonly resolveHost: ResolveHost;
 }
 
-/** Answers only with addresses that may be called, so that what was checked is what is connected to. */
-export function checkedLookup(options: LookupOptions): LookupFunction {
+/**
+ * Answers only with addresses that may be called, so that what was checked is what is connected to.
+ *
+ * @param inOrder Sorts them into the order to try.
+ */
+export function checkedLookup(
+  options: LookupOptions,
+  inOrder: (addresses: readonly LookupAddress[]) => readonly LookupAddress[] = (addresses) => addresses,
+): LookupFunction {
   return (hostname, { all, family }, callback) => {
     options
       .resolveHost(hostname)
@@ -18,7 +25,7 @@ export function checkedLookup(options: LookupOptions): LookupFunction {
         const wanted = addresses.filter((address) =>
           family !== 4 && family !== 6 ? true : address.family === family,
         );
-        return callable(hostname, wanted, options);
+        return callable(hostname, inOrder(wanted), options);
       })
       .then(
         (addresses) => {

@@ -5,6 +5,7 @@ import { codeOf, errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { type AddressPolicyOptions, assertAllowed } from "./address-policy.ts";
 import { checkedLookup } from "./checked-lookup.ts";
+import type { FailedAddresses } from "./failed-addresses.ts";
 import { type Proxy, withoutRootDot } from "./proxy.ts";
 import type { ResolveHost } from "./resolve-host.ts";
 import { CertificateError, TransportError } from "./transport-error.ts";
@@ -13,6 +14,7 @@ import { openTunnel, proxyUnusable, type StepOptions } from "./tunnel.ts";
 /** How connections to endpoints are opened. */
 export interface ConnectorOptions extends AddressPolicyOptions, StepOptions {
   readonly resolveHost: ResolveHost;
+  readonly failed: FailedAddresses;
   readonly proxy: Proxy | undefined;
 }
 
@@ -90,7 +92,7 @@ function connectTo(
     autoSelectFamilyAttemptTimeout: 1_000,
     host,
     port,
-    ...(isIP(host) === 0 && { lookup: checkedLookup(options) }),
+    ...(isIP(host) === 0 && { lookup: checkedLookup(options, (all) => options.failed.last(all, port)) }),
   };
   const socket = secure
     ? connectSecurely(tunnel ? { host, socket: tunnel } : way, secureContext)
@@ -120,6 +122,7 @@ function connectTo(
     callback(new TransportError("ERR_ABORTED", "the connection attempt was cancelled"), null);
   };
   pending.add(socket);
+  if (isIP(host) === 0) options.failed.watch(socket);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);
   socket.once(event, onConnected).once("error", onError).once("close", onClose);
 }

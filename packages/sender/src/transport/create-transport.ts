@@ -3,6 +3,7 @@ import { Agent } from "undici";
 import { type AddressPolicyOptions, checkAddressPolicy } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
 import { outcomeOfError } from "./classify.ts";
+import { FailedAddresses } from "./failed-addresses.ts";
 import { exchangeAlone } from "./exchange-alone.ts";
 import { exchange } from "./exchange.ts";
 import { optionsOf, parseProxy, type ProxyOptions } from "./proxy.ts";
@@ -63,6 +64,7 @@ export function createTransport(options: TransportOptions = {}): Transport {
     proxy: parseProxy(options, optionsOf("createTransport")),
     blockPrivateNetworks: options.blockPrivateNetworks,
     resolveHost: resolveHost ? oneQuestionPerHost(resolveHost) : systemResolver(connectTimeoutMs),
+    failed: new FailedAddresses(),
     connectTimeoutMs,
     pending: new Set(),
   });

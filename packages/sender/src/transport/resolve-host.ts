@@ -2,6 +2,7 @@ import { lookup as systemLookup, type LookupAddress } from "node:dns";
 import { performance } from "node:perf_hooks";
 import { clearTimeout, setTimeout } from "node:timers";
 import { codeOf } from "@countersign/protocol";
+import { Remembered } from "./remembered.ts";
 
 /** Resolves a host name to its addresses: all of them, in the order to try. */
 export type ResolveHost = (hostname: string) => Promise<readonly LookupAddress[]>;
@@ -40,30 +41,6 @@ const LOOKUP_THREADS = Math.ceil(Math.max(1, Number(process.env["UV_THREADPOOL_S
 /** An answer that takes longer, in milliseconds, comes from a DNS server that does not answer at first, or at all. */
 const SLOW_MS = 1_000;
 
-/** As many names are remembered, of all that customers may think of. */
-const MAX_NAMES = 10_000;
-
-/** What was last found out about names; the oldest are forgotten. */
-class NamesSeen<Fact> {
-  readonly #facts = new Map<string, Fact>();
-
-  get(hostname: string): Fact | undefined {
-    return this.#facts.get(hostname);
-  }
-
-  note(hostname: string, fact: Fact): void {
-    this.#facts.delete(hostname);
-    this.#facts.set(hostname, fact);
-    if (this.#facts.size <= MAX_NAMES) return;
-    const [oldest] = this.#facts.keys();
-    if (oldest !== undefined) this.#facts.delete(oldest);
-  }
-
-  forget(hostname: string): void {
-    this.#facts.delete(hostname);
-  }
-}
-
 /**
  * Asks for as many names at once as there are threads for it, and for names that were slow the last time on half of them, after all
  * others. A DNS server that does not answer holds a thread for ten seconds and more: without this, nobody else's name would be looked
@@ -72,7 +49,7 @@ class NamesSeen<Fact> {
  * @param threads How many questions run at once.
  */
 export function slowNamesLast(resolveHost: ResolveHost, threads: number = LOOKUP_THREADS): ResolveHost {
-  const slow = new NamesSeen<true>();
+  const slow = new Remembered<true>();
   const waiting: Record<"usual" | "slow", (() => void)[]> = { usual: [], slow: [] };
   const running = { usual: 0, slow: 0 };
   const askNext = (): void => {
@@ -116,7 +93,7 @@ interface Known {
  * fails (RFC 8767). A name that does not exist any more has none.
  */
 export function servingStale(resolveHost: ResolveHost, waitMs: number): ResolveHost {
-  const known = new NamesSeen<Known>();
+  const known = new Remembered<Known>();
   return async (hostname) => {
     const answer = resolveHost(hostname).then(
       (addresses) => {
