@@ -207,6 +207,19 @@ describe("what a proxy does not let through", () => {
     await vi.waitFor(() => expect(proxy.open.size).toBe(0));
   });
 
+  it("is asked once if bytes come with its answer, which nobody asked for yet", async () => {
+    const proxy = await httpProxy((_, client) => {
+      client.write("HTTP/1.1 200 OK\r\n\r\n220 mail.example ready\r\n");
+    });
+    expect(await post(open({ proxy: proxy.url }), "http://shop.example/", undefined, 500)).toMatchObject({
+      outcome: "network",
+      code: "ERR_PROXY",
+      message: `the proxy ${proxy.url} sent more than its answer to CONNECT shop.example:80`,
+    });
+    expect(proxy.asked).toEqual(["shop.example:80"]);
+    await vi.waitFor(() => expect(proxy.open.size).toBe(0));
+  });
+
   it("is a timeout if the endpoint does not answer inside of the tunnel, and nothing stays open", async () => {
     const endpoint = await rawEndpoint(() => {});
     const proxy = await httpProxy();

@@ -51,14 +51,19 @@ export function openTunnel(
   asking
     .once("connect", ({ statusCode = 0, statusMessage = "" }, _, early: Buffer) => {
       settle();
-      if (statusCode >= 200 && statusCode < 300) {
-        // Nobody speaks before the sender does. If an endpoint does, what reads the connection has to see it.
-        if (early.length > 0) socket.unshift(early);
+      const isOpen = statusCode >= 200 && statusCode < 300;
+      if (isOpen && early.length === 0) {
         callback(null);
         return;
       }
       // The proxy may leave its connection open.
       socket.destroy();
+      if (isOpen) {
+        // Nobody speaks before the sender does. The HTTP client would take it for a broken connection, and open another one at once, on
+        // and on until the attempt ends.
+        callback(proxyError(proxy, `sent more than its answer to CONNECT ${authority}`));
+        return;
+      }
       const answer = `${statusCode} ${statusMessage}`.trim();
       callback(proxyError(proxy, `answered ${answer} to CONNECT ${authority}`));
     })
