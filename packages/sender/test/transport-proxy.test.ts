@@ -311,6 +311,8 @@ describe("who is called without the proxy", () => {
     ["app.localhost", [], false],
     ["127.0.0.2", [], false],
     ["::1", [], false],
+    ["0.0.0.0", [], false],
+    ["::", [], false],
     ["localhost.example", [], true],
     ["shop.example", "shop.example", false],
     ["shop.example.", "shop.example", false],

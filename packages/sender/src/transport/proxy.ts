@@ -48,8 +48,8 @@ type Range = [network: Address, bits: number];
 
 const EXAMPLE = "http://proxy.example:3128";
 
-/** Hosts that a proxy would take for itself. */
-const THIS_MACHINE = ["localhost", "127.0.0.0/8", "::1"];
+/** Hosts that a proxy would take for itself. A connection to the unspecified address leads to this machine, too. */
+const THIS_MACHINE = ["localhost", "127.0.0.0/8", "::1", "0.0.0.0", "::"];
 
 /**
  * Checks the options about a proxy, for programs that have them under other names.
