@@ -67,7 +67,8 @@ export function slowNamesLast(resolveHost: ResolveHost, threads: number = LOOKUP
       const kind = slow.get(hostname) === true ? "slow" : "usual";
       waiting[kind].push(() => {
         const startedAt = performance.now();
-        const answer = resolveHost(hostname).finally(() => {
+        const asked = Promise.resolve(hostname).then(resolveHost);
+        const answer = asked.finally(() => {
           running[kind] -= 1;
           if (performance.now() - startedAt > SLOW_MS) slow.note(hostname, true);
           else slow.forget(hostname);
