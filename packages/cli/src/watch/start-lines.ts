@@ -59,6 +59,7 @@ export async function startLines(
   const page = stdout.isTTY ? pageUrlOf(url, token) : `${url}/${token === undefined ? "" : "?token=TOKEN"}`;
   return [
     ...sources.flatMap(routes),
+    ...proxyLine(options),
     ...(deliver === false ? [ONLY_ACCEPTS] : await receiverLines(server, colors)),
     ...(await destinationsWithoutSettings(server.sender)).map(
       (destination) => `Waiting     ${printable(withoutSettingsLine(destination))}`,
@@ -96,6 +97,14 @@ function tryIt({ server, options }: StartInfo, anyKey: boolean, isScreen: boolea
   const message = shellWord(jsonLine({ type: "track", ...call }));
   const where = `${url}/api/messages?source=${encodeURIComponent(sources[0]?.name ?? "")}`;
   return `curl${token} -H 'Content-Type: application/json' -d ${message} ${shellWord(where)}`;
+}
+
+/** Whether the receivers answer is not known then. Without the credentials in the URL: the line may go to a log. */
+function proxyLine({ proxy, noProxy, deliver }: ServerOptions): readonly string[] {
+  if (proxy === undefined || deliver === false) return [];
+  const { protocol, host } = new URL(proxy);
+  const others = noProxy === undefined ? "" : " and what noProxy names";
+  return [`Through     the proxy ${protocol}//${host}, except this machine${others}`];
 }
 
 function timeLines({ clock }: ServerOptions, keys: boolean): readonly string[] {

@@ -61,6 +61,18 @@ describe("the start", () => {
     expect(usual.stdout()).not.toContain("virtual");
   });
 
+  it("names the proxy, and not the password for it, in place of whether the receiver answers", async () => {
+    const receiver = await receiverOf();
+    const server = await startServe(["--to", receiver.url, "--noproxy", "internal"], {
+      env: { COUNTERSIGN_PROXY: "http://team:hidden@proxy.example:3128" },
+    });
+    await server.printed(
+      /^Through     the proxy http:\/\/proxy\.example:3128, except this machine and what noProxy names$/m,
+    );
+    await server.printed(/Try it/);
+    expect(server.stdout()).not.toMatch(/^Receiver|hidden/m);
+  });
+
   it("does not wait for a receiver that takes no connection, and leaves out what it may not call", async () => {
     const receiver = await receiverOf();
     const server = await startInTime(["--to", receiver.url, "--block-private-networks"]);

@@ -23,8 +23,8 @@ const TOO_SLOW: NoAnswer = {
 const NO_CONNECTION: NoAnswer = {
   words: "did not accept a connection in time",
   cause:
-    "A firewall drops the packets, or the host is off. Or its name is looked up, or the TLS handshake waits, for too long.",
-  fix: "Check that the host runs, that its firewall and the one of this machine's network allow the port, and that the DNS server answers.",
+    "A firewall drops the packets, or the host is off. Or the DNS server or the TLS handshake takes too long.",
+  fix: "Check that the host runs, that firewalls on both sides allow the port, and that the DNS server answers.",
 };
 
 const UNREACHABLE: NoAnswer = {
@@ -153,8 +153,8 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ERR_PROXY: {
     words: "was not called: the proxy did not let the request through",
     cause:
-      "The proxy that the sender is configured with does not answer, or refuses the tunnel to the endpoint: 407 asks for a user name and a password, 403 is a rule of the proxy, 502 to 504 mean that the proxy itself does not reach the endpoint. Some proxies allow tunnels to port 443 only.",
-    fix: "Read the attempt's message for the proxy's answer. Correct `proxy` (--proxy), or allow host and port of the endpoint at the proxy, or name the host in `noProxy` (--noproxy).",
+      "The proxy that the sender is configured with does not answer, or refuses the tunnel to the endpoint. The attempt's message has its answer. 407 asks for a user name and a password. 403 is a rule of the proxy: some allow tunnels to port 443 only. 502 to 504 mean that the proxy does not reach the endpoint.",
+    fix: "Correct `proxy` (--proxy), or allow the endpoint's host and port at the proxy. To call the host directly, name it in `noProxy` (--noproxy).",
   },
   ERR_INVALID_CA: {
     words: "has a certificate authority that cannot be read",

@@ -61,7 +61,7 @@ function callable(
 
 /**
  * The `lookup` option of `net.connect()` and the like, for programs that connect to the same hosts as a sender in their process: it
- * takes its turn with the sender's questions, so that names that the DNS server does not answer for keep no delivery waiting, and
+ * waits in one queue with the sender's lookups, so that names that the DNS server does not answer for keep no delivery waiting, and
  * answers with no address that may never be called.
  *
  * @param connectTimeoutMs How long the program waits for a connection, in milliseconds.

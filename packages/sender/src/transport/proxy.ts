@@ -85,7 +85,7 @@ export function parseProxy(options: GuardedProxyOptions, nameOf: NameOf): Proxy 
   const { protocol, hostname, port, username, password } = urlOf(proxy, name);
   if (blockPrivateNetworks === true) {
     throw new TypeError(
-      `${name} cannot be combined with blockPrivateNetworks (--block-private-networks): the proxy resolves names, so only the proxy can refuse addresses. Forbid private networks there, and leave blockPrivateNetworks out.`,
+      `${name} cannot be combined with blockPrivateNetworks (--block-private-networks): the proxy resolves names, so only the proxy can refuse addresses. Forbid private networks there, and leave it out here.`,
     );
   }
   const secure = protocol === "https:";
