@@ -116,7 +116,7 @@ describe("an answer that does not come", () => {
   it("is waited for where there was none before", async () => {
     const held = heldResolver();
     const answer = servingStale(held.resolveHost, 0)("shop");
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await nextTurn();
     held.take("shop").answer(at("10.0.0.1"));
     expect(await answer).toEqual(at("10.0.0.1"));
   });
