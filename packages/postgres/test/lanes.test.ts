@@ -1,8 +1,9 @@
 import { postgresStore } from "@countersign/postgres";
 import { virtualClock } from "@countersign/sender/testing";
 import type { Settlement } from "@countersign/sender/store";
-import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { passTime } from "../../../tests/support/pass-time.ts";
 import { startProxy } from "./support/proxy.ts";
 import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 
@@ -52,10 +53,8 @@ describe.skipIf(server === undefined)(
       const { clock, handedOver, serve, accept } = await openStore(url);
       serve(SHOP);
       await clock.advance(0);
-      const real = performance.now.bind(performance);
       // The last heartbeat was long ago: another process may have taken over what this one had.
-      const later = vi.spyOn(performance, "now").mockImplementation(() => real() + 2_000);
-      onTestFinished(() => later.mockRestore());
+      passTime(2_000);
       await accept("d1");
       await clock.advance(0);
       expect(handedOver).toEqual(["d1"]);
@@ -65,9 +64,7 @@ describe.skipIf(server === undefined)(
       const { clock, serve, accept } = await openStore(url);
       const consumer = serve(SHOP);
       await clock.advance(0);
-      const real = performance.now.bind(performance);
-      const later = vi.spyOn(performance, "now").mockImplementation(() => real() + 2_000);
-      onTestFinished(() => later.mockRestore());
+      passTime(2_000);
       await accept("d1");
       await consumer.stop();
       const before = clock.now();

@@ -3,6 +3,7 @@ import { systemClock } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { passTime } from "../../../tests/support/pass-time.ts";
 import { delivering } from "./support/delivering.ts";
 import { openBehindProxy } from "./support/open-behind-proxy.ts";
 import { ask, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -49,9 +50,7 @@ describe.skipIf(server === undefined)(
       const before = await joined();
       const cut = proxy.cutBeforeCommand(["SET delivers = true, joined"], 1);
       // It has not heard from the database for long.
-      const now = performance.now.bind(performance);
-      vi.spyOn(performance, "now").mockImplementation(() => now() + 60_000);
-      onTestFinished(() => void vi.restoreAllMocks());
+      passTime(60_000);
       // Where the machine is busy, it may have told so before, too.
       await until("it has told so", async () => cut() === 1 && (await joined()) > before);
       expect(cut()).toBe(1);

@@ -1,6 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { passTime } from "../../../tests/support/pass-time.ts";
 import { oneQuestionPerHost, servingStale, slowNamesLast } from "../dist/transport/resolve-host.js";
 
 type Addresses = readonly LookupAddress[];
@@ -30,21 +31,6 @@ function heldResolver() {
     },
   };
 }
-
-let passed = 0;
-/** Lets time pass for what measures it, without waiting. */
-function passTime(ms: number): void {
-  if (passed === 0) {
-    const now = performance.now.bind(performance);
-    vi.spyOn(performance, "now").mockImplementation(() => now() + passed);
-  }
-  passed += ms;
-}
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  passed = 0;
-});
 
 describe("names that are slow to resolve", () => {
   it("do not keep others waiting once they are known: they share one of two threads", async () => {

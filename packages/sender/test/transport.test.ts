@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { noAnswer } from "../dist/explain.js";
 import { hasIpv6, noIpv6 } from "../../core/test/support/ipv6.ts";
 import { freePort } from "../../../tests/support/free-port.ts";
+import { passTime } from "../../../tests/support/pass-time.ts";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
 import type { AttemptOutcome } from "../dist/delivery/attempt.js";
 import type { AttemptRequest, AttemptResult, Transport } from "../dist/transport/transport.js";
@@ -360,16 +361,12 @@ describe("connections", () => {
   });
 
   it("go where the name leads after a minute, however busy they are, since messages went to the old address for days", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
-    onTestFinished(() => {
-      vi.useRealTimers();
-    });
     const endpoint = await httpEndpoint();
     let address = "127.0.0.1";
     const over = transport({ resolveHost: async () => [{ address, family: 4 }] });
     const url = `http://endpoint.example:${endpoint.port}/`;
     const postAfter = async (ms: number): Promise<AttemptResult> => {
-      vi.setSystemTime(Date.now() + ms);
+      passTime(ms);
       // A connection is free again a turn of the event loop after its response.
       await nextTurn();
       return post(over, url);
@@ -403,9 +400,7 @@ describe("connections", () => {
     expect(await post(over, url)).toMatchObject({ outcome: "success" });
     expect(good.requests).toHaveLength(2);
 
-    const now = performance.now.bind(performance);
-    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + 60_001);
-    onTestFinished(() => clock.mockRestore());
+    passTime(60_001);
     expect(await post(over, url)).toMatchObject({ outcome: "network" });
     expect(good.requests).toHaveLength(2);
   });

@@ -16,16 +16,24 @@ const HTTP: Agent.Options = {
   maxHeaderSize: 16_384,
   headersTimeout: 0,
   bodyTimeout: 0,
-  // A connection that is never idle would otherwise stay with its address for as long as there are messages, wherever its
-  // host's name leads by now. Then it is closed after the request in progress, and the name asked again.
-  clientTtl: 60_000,
 };
+
+// A connection that is never idle would otherwise stay with its address for as long as there are messages, wherever its
+// host's name leads by now. So all connections of an agent are replaced at this age. Undici's `clientTtl` does that for each
+// one, but asks the clock for each at each request.
+const MAX_AGE_MS = 60_000;
+
+interface Renewable {
+  readonly connect: buildConnector.connector;
+  agent: Agent;
+  openedAt: number;
+}
 
 /** The connections to endpoints: kept alive per origin, and apart for each set of authorities that vouch for them. */
 export class Agents {
   readonly #options: ConnectorOptions;
   /** The least recently used one comes first. */
-  readonly #byAuthorities = new Map<string, Agent>();
+  readonly #byAuthorities = new Map<string, Renewable>();
   #latest: string | undefined;
   readonly #live = new Set<Agent>();
 
@@ -36,14 +44,15 @@ export class Agents {
   /** The agent for endpoints with this `ca`. */
   of(ca: Authorities): Agent {
     const key = ca === undefined ? "" : [ca].flat().join("\n");
-    const agent = this.#byAuthorities.get(key) ?? this.#open(this.#connectorOf(ca));
+    const entry = this.#byAuthorities.get(key) ?? this.#renewable(this.#connectorOf(ca));
+    this.#renewIfOld(entry);
     if (key !== this.#latest) {
       this.#byAuthorities.delete(key);
-      this.#byAuthorities.set(key, agent);
+      this.#byAuthorities.set(key, entry);
       this.#latest = key;
       this.#forgetOldest();
     }
-    return agent;
+    return entry.agent;
   }
 
   /** An agent whose connection nothing else uses, and that tells which one it is. For `discard()` after use. */
@@ -75,6 +84,20 @@ export class Agents {
     return createConnector(this.#options, ca === undefined ? undefined : trustOnly(ca));
   }
 
+  #renewable(connect: buildConnector.connector): Renewable {
+    return { connect, agent: this.#open(connect), openedAt: performance.now() };
+  }
+
+  #renewIfOld(entry: Renewable): void {
+    const now = performance.now();
+    if (now - entry.openedAt <= MAX_AGE_MS) {
+      return;
+    }
+    this.#retire(entry.agent);
+    entry.agent = this.#open(entry.connect);
+    entry.openedAt = now;
+  }
+
   #open(connect: buildConnector.connector): Agent {
     const agent = new Agent({ ...HTTP, connect });
     this.#live.add(agent);
@@ -82,13 +105,17 @@ export class Agents {
   }
 
   #forgetOldest(): void {
-    for (const [key, agent] of this.#byAuthorities) {
+    for (const [key, { agent }] of this.#byAuthorities) {
       if (this.#byAuthorities.size <= MAX_AUTHORITIES) {
         return;
       }
       this.#byAuthorities.delete(key);
-      // Requests in progress may end.
-      void agent.close().then(() => this.#live.delete(agent));
+      this.#retire(agent);
     }
+  }
+
+  /** Requests in progress may end. */
+  #retire(agent: Agent): void {
+    void agent.close().then(() => this.#live.delete(agent));
   }
 }
