@@ -65,7 +65,7 @@ describe("through a proxy", () => {
     expect(result).toMatchObject({ outcome: "success", status: 200 });
     expect(text(result.responseBody)).toBe("thanks");
     expect(proxy.asked).toEqual([`shop.example:${endpoint.port}`]);
-    expect(proxy.headers[0]).toEqual({ host: `shop.example:${endpoint.port}`, connection: "close" });
+    expect(proxy.headers[0]).toEqual({ host: `shop.example:${endpoint.port}` });
     const [seen] = endpoint.requests;
     expect(seen).toMatchObject({ method: "POST", path: "/hooks?x=1", body: Buffer.from("{}") });
     expect(Object.keys(seen?.headers ?? {})).not.toContain("proxy-authorization");
@@ -111,6 +111,21 @@ describe("through a proxy", () => {
     await vi.waitFor(() => expect(proxy.open.size).toBe(0));
   });
 
+  it("waits for the answer after an informational one, which a proxy in front of the proxy may send", async () => {
+    const endpoint = await httpEndpoint();
+    const informational = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n";
+    const proxy = await httpProxy((_, client, pass) => {
+      // In pieces, as a network may deliver it.
+      client.write(informational.slice(0, 5));
+      setImmediate(() => {
+        client.write(informational.slice(5));
+        pass();
+      });
+    });
+    const result = await post(open({ proxy: proxy.url }), `http://shop.example:${endpoint.port}/`);
+    expect(result).toMatchObject({ outcome: "success", status: 204 });
+  });
+
   it("gives the proxy the user name and the password in its URL", async () => {
     const endpoint = await httpEndpoint();
     const proxy = await httpProxy();
@@ -134,21 +149,25 @@ describe("through a proxy", () => {
 });
 
 describe("what a proxy does not let through", () => {
-  it.each(["407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway", "301 Moved", "600"])(
-    "is tried again after its answer %s, which is not taken for that of the endpoint",
-    async (status) => {
-      const proxy = await httpProxy(refusing(status));
-      const transport = open({ proxy: proxy.url.replace("//", "//user:hidden@") });
-      const result = await post(transport, "https://shop.example/");
-      expect(result).toMatchObject({
-        outcome: "network",
-        code: "ERR_PROXY",
-        message: `the proxy ${proxy.url} answered ${status} to CONNECT shop.example:443`,
-      });
-      expect(result).not.toHaveProperty("status");
-      await vi.waitFor(() => expect(proxy.open.size).toBe(0));
-    },
-  );
+  it.each([
+    "407 Proxy Authentication Required",
+    "403 Forbidden",
+    "502 Bad Gateway",
+    "301 Moved",
+    "101 Switching Protocols",
+    "600",
+  ])("is tried again after its answer %s, which is not taken for that of the endpoint", async (status) => {
+    const proxy = await httpProxy(refusing(status));
+    const transport = open({ proxy: proxy.url.replace("//", "//user:hidden@") });
+    const result = await post(transport, "https://shop.example/");
+    expect(result).toMatchObject({
+      outcome: "network",
+      code: "ERR_PROXY",
+      message: `the proxy ${proxy.url} answered ${status} to CONNECT shop.example:443`,
+    });
+    expect(result).not.toHaveProperty("status");
+    await vi.waitFor(() => expect(proxy.open.size).toBe(0));
+  });
 
   it("is tried again if nothing listens at the proxy", async () => {
     const gone = await rawEndpoint(() => {});
@@ -176,13 +195,22 @@ describe("what a proxy does not let through", () => {
   });
 
   it.each([
-    ["ends the connection", ""],
-    ["does not speak HTTP", "SSH-2.0-OpenSSH_9.2\r\n"],
-    ["sends headers without end", `HTTP/1.1 200 OK\r\n${"x: y\r\n".repeat(10_000)}`],
-  ])("is tried again if the proxy %s", async (_, answer) => {
+    ["ends the connection", "", "it closed the connection before its answer to CONNECT shop.example:443"],
+    ["does not speak HTTP", "SSH-2.0-OpenSSH_9.2\r\n", "it answered something that is not HTTP"],
+    ["sends headers without end", `HTTP/1.1 200 OK\r\n${"x: y\r\n".repeat(10_000)}`, "its answer has no end"],
+    [
+      "sends informational answers without end",
+      "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000),
+      "its answer has no end",
+    ],
+  ])("is tried again if the proxy %s", async (_, answer, why) => {
     const proxy = await rawEndpoint((socket) => void socket.once("data", () => socket.end(answer)));
-    const result = await post(open({ proxy: `http://127.0.0.1:${proxy.port}` }), "https://shop.example/");
-    expect(result).toMatchObject({ outcome: "network", code: "ERR_PROXY" });
+    const url = `http://127.0.0.1:${proxy.port}`;
+    expect(await post(open({ proxy: url }), "https://shop.example/")).toMatchObject({
+      outcome: "network",
+      code: "ERR_PROXY",
+      message: `the proxy ${url} cannot be used: ${why}`,
+    });
     await vi.waitFor(() => expect(proxy.open.size).toBe(0));
   });
 
@@ -330,6 +358,12 @@ describe("who is called without the proxy", () => {
     ["10.1.2.3", "10.1.2.3", false],
     ["10.1.2.3", "10.1.2.4", true],
     ["::ffff:10.1.2.3", "10.0.0.0/8", false],
+    ["10.1.2.3", "::ffff:10.0.0.0/104", false],
+    ["::ffff:10.1.2.3", "::ffff:10.0.0.0/104", false],
+    ["11.1.2.3", "::ffff:10.0.0.0/104", true],
+    ["10.1.2.3", "::ffff:10.1.2.3", false],
+    ["10.1.2.3", "::/0", true],
+    ["fd00::1", "::/0", false],
     ["fd00::1", "10.0.0.0/8,fd00::/8", false],
     ["fd00::1", "[fd00::1]", false],
     ["10.example", "10.0.0.0/8", true],

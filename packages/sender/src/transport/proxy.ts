@@ -154,10 +154,19 @@ function testOf(entry: string, nameOf: NameOf): HostTest {
 
 /** A range, or an address as the range of it alone. */
 function rangeOf(text: string): Range | undefined {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
+  if (ipaddr.isValidCIDR(text)) return ofIpv4(ipaddr.parseCIDR(text));
   if (isIP(text) === 0) return undefined;
   const address = ipaddr.process(text);
   return [address, 8 * address.toByteArray().length];
+}
+
+/** Bits before the IPv4 address in an IPv6 address that is mapped to it. */
+const MAPPED_BITS = 96;
+
+/** A range of mapped addresses as that of the IPv4 addresses in them, which are what hosts are compared as. */
+function ofIpv4([network, bits]: Range): Range {
+  const isMapped = network instanceof ipaddr.IPv6 && network.isIPv4MappedAddress() && bits >= MAPPED_BITS;
+  return isMapped ? [network.toIPv4Address(), bits - MAPPED_BITS] : [network, bits];
 }
 
 function inRange(network: Address, bits: number): HostTest {
