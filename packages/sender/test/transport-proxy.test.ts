@@ -395,7 +395,7 @@ describe("who is called without the proxy", () => {
 
 describe("options of a proxy that are wrong", () => {
   const wrong: readonly [TransportOptions, string][] = [
-    [{ proxy: "" }, "must be the URL of an HTTP proxy, with http:// or https://"],
+    [{ proxy: "" }, "is empty. Give the URL of an HTTP proxy"],
     [{ proxy: "proxy.example:3128" }, "must be the URL of an HTTP proxy, with http:// or https://"],
     [{ proxy: "socks5://user:hidden@proxy.example" }, "must be the URL of an HTTP proxy"],
     [{ proxy: "http://user:hidden@proxy.example/pac" }, "has something after the host and the port"],

@@ -90,6 +90,12 @@ export const tokenArgument: TextArgument = notEmpty("a long random token");
 export const hostArgument: TextArgument = notEmpty("an address such as 127.0.0.1");
 /** The directory of a server. */
 export const dataArgument: TextArgument = notEmpty("a directory");
+/** The URL of an outgoing proxy. */
+export const proxyArgument: TextArgument = notEmpty(
+  "the URL of an HTTP proxy, such as http://proxy.example:3128",
+);
+/** The URL of a database. */
+export const databaseArgument: TextArgument = notEmpty("the URL of a PostgreSQL database");
 /** The write key of a source. */
 export const writeKeyArgument: TextArgument = notEmpty("the write key of the source");
 

@@ -1,6 +1,7 @@
 import { messageOf } from "@countersign/protocol";
 import type { ProxyOptions } from "@countersign/sender";
 import { Option } from "commander";
+import { proxyArgument } from "./arguments.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 /** The options about an outgoing proxy, as commander reads them. */
@@ -15,7 +16,9 @@ export function proxyOption(): Option {
   return new Option(
     "--proxy <url>",
     "call endpoints through this HTTP proxy, which lets tunnels (CONNECT) pass; with a user name and a password, set the variable instead",
-  ).env("COUNTERSIGN_PROXY");
+  )
+    .env("COUNTERSIGN_PROXY")
+    .argParser(proxyArgument);
 }
 
 /** `--noproxy`, in the form of the variable NO_PROXY. A flag that starts with `--no-` would turn off another one. */

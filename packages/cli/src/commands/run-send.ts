@@ -1,14 +1,7 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import type { MessageType } from "@countersign/sender";
-import {
-  adviceFor,
-  answerLine,
-  answerText,
-  budgetText,
-  durationText,
-  isSlow,
-} from "@countersign/sender/explain";
+import { adviceFor, answerText, budgetText, durationText, isSlow } from "@countersign/sender/explain";
 import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
 import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
@@ -19,6 +12,7 @@ import { setField } from "../send/set-field.ts";
 import type { SentMessage } from "../send/send-message.ts";
 import { proxyOf, type ProxyFlags } from "./proxy-options.ts";
 import { reachOf, type ReceiverFlags } from "./receiver-options.ts";
+import { saidOf } from "../terminal/said-of.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
@@ -158,8 +152,8 @@ function report(
     : durationText(attempt.durationMs);
   const how = attempt.status === undefined ? ", after" : " in";
   print(`${place}${mark}: ${type} to ${to}: ${answerText(attempt)}${how} ${took}`);
-  const line = ok ? undefined : answerLine(attempt);
-  if (line !== undefined) print(JSON.stringify(printable(line)));
+  const said = ok ? undefined : saidOf(attempt);
+  if (said !== undefined) print(JSON.stringify(said));
 }
 
 /** What to do about it. Nothing is retried here, so the fate of the delivery is left out. */

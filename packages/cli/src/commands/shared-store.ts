@@ -1,6 +1,7 @@
 import { codeOf, type Duration, messageOf } from "@countersign/protocol";
 import type { DeliveryStore } from "@countersign/sender/store";
 import { Option } from "commander";
+import { databaseArgument } from "./arguments.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 /** `--store`, the database that several processes share. */
@@ -10,6 +11,7 @@ export function storeOption(about: string): Option {
 
 /** The URL of a PostgreSQL database. The errors do not repeat it: it may contain a password. */
 function storeArgument(value: string): string {
+  databaseArgument(value);
   const { hash = "", pathname = "" } = URL.canParse(value) ? new URL(value) : {};
   // The rest of a password after a character that is not encoded, with the host: nothing of it must be taken for a host.
   if (hash !== "" || pathname.includes("@")) {

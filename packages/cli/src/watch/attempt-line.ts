@@ -1,12 +1,10 @@
 import {
   adviceFor,
   type AdviceContext,
-  answerLine,
   answerText,
   budgetText,
   durationText,
   isSlow,
-  NO_ANSWER_CODES,
   ordinal,
   shortId,
   verdictOf,
@@ -14,6 +12,7 @@ import {
 } from "@countersign/sender/explain";
 import type { AttemptEventJson, DeliveryJson } from "@countersign/server";
 import { clockTime } from "../terminal/clock-time.ts";
+import { saidOf } from "../terminal/said-of.ts";
 import { printable } from "../terminal/terminal.ts";
 import type { Part, Tone } from "../terminal/layout.ts";
 
@@ -109,13 +108,7 @@ export function nextParts(next: Next, round: number): readonly Part[] {
 
 /** Below a failed attempt: what the receiver said, as text that is safe for a terminal. */
 export function answerOf(attempt: AttemptEventJson, context: ExplainContext): string | undefined {
-  const { kind } = verdictOf(attempt, context);
-  if (kind !== "failed") return undefined;
-  const line = answerLine(attempt);
-  if (line !== undefined) return printable(line);
-  const { status, code, message } = attempt;
-  const isKnown = code !== undefined && Object.hasOwn(NO_ANSWER_CODES, code);
-  return status !== undefined || isKnown || message === undefined ? undefined : printable(message);
+  return verdictOf(attempt, context).kind === "failed" ? saidOf(attempt) : undefined;
 }
 
 /**

@@ -175,6 +175,15 @@ it.each([["listen"], ["serve", "--to", TO, "--token", "t"]])(
   },
 );
 
+it.each([
+  ["COUNTERSIGN_PROXY", ["send", "track", "--to", TO]],
+  ["COUNTERSIGN_PROXY", ["serve", "--to", TO]],
+  ["COUNTERSIGN_STORE", ["work"]],
+])("an empty %s is refused as such, and not as a wrong URL", async (name, args) => {
+  const message = new RegExp(`value '' from env '${name}' is invalid\\. It is empty\\. Pass the URL of`);
+  await expectUsageError(args, message, { env: { [name]: "" } });
+});
+
 it("an empty COUNTERSIGN_DATA is refused as such, not as a directory that cannot be created", async () => {
   const message =
     /^countersign: option '--data <dir>' value '' from env 'COUNTERSIGN_DATA' is invalid\. It is empty\. Pass a directory, or leave the option out\./;

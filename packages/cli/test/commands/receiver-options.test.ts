@@ -73,6 +73,7 @@ describe("--proxy and --noproxy", () => {
     const { code, stdout, stderr } = await runCommand(args);
     expect(code).toBe(1);
     expect(stdout).toContain("the proxy did not let the request through");
+    expect(stdout).toContain(`"the proxy ${proxy.url} answered 407 Proxy Authentication Required to CONNECT`);
     expect(stderr).toContain("407 asks for a user name and a password");
   });
 });

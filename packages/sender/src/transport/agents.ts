@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { performance } from "node:perf_hooks";
 import { Agent, type buildConnector } from "undici";
 import { trustOnly } from "./certificate-authority.ts";
 import { createConnector, type ConnectorOptions } from "./connector.ts";

@@ -103,6 +103,10 @@ function urlOf(proxy: unknown, name: string): URL {
   if (typeof proxy !== "string") {
     throw new TypeError(`${name} must be a URL as text, such as "${EXAMPLE}", not ${describeKind(proxy)}.`);
   }
+  if (proxy.trim() === "")
+    throw new TypeError(
+      `${name} is empty. Give the URL of an HTTP proxy, such as "${EXAMPLE}", or leave it out.`,
+    );
   const url = URL.canParse(proxy) ? new URL(proxy) : undefined;
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
     throw new TypeError(
