@@ -153,8 +153,11 @@ class Import {
       whenFull: "wait",
       maxInFlight: options.concurrency,
       retry: { giveUpAfter: options.giveUpAfterMs },
-      transport: tellingFailures(fetchTransport(), (problem) => {
-        if (this.#stopped === undefined) options.onRetry?.(problem);
+      transport: tellingFailures(fetchTransport(), {
+        retried: (problem) => {
+          if (this.#stopped === undefined) options.onRetry?.(problem);
+        },
+        final: (problem) => this.#stop(problem, 0),
       }),
     });
   }
@@ -220,11 +223,12 @@ class Import {
     return true;
   }
 
-  #stop(reason: string): void {
+  /** @param closeMs How long the calls that were read are still sent for. */
+  #stop(reason: string, closeMs = CLOSE_MS): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
     // What waits for room in the queue is let go.
-    void this.#client.close(CLOSE_MS);
+    void this.#client.close(closeMs);
   }
 
   #save(done: boolean): Promise<void> {

@@ -1,21 +1,38 @@
 import { isError, messageOf } from "@countersign/protocol";
 import type { Transport, TransportResponse } from "@countersign/client";
 
-/** A transport that tells why a request is tried again. The client retries for an hour and says so to nobody. */
-export function tellingFailures(transport: Transport, tell: (problem: string) => void): Transport {
+/** Who is told about requests that failed. */
+export interface Failures {
+  /** It is tried again. */
+  readonly retried: (problem: string) => void;
+  /** It would fail in the same way for ever. */
+  readonly final: (problem: string) => void;
+}
+
+/** What Node's `fetch` says of a port that web pages must not call (Fetch Standard, "bad port"), without an attempt. */
+const FORBIDDEN_PORT = "bad port";
+
+/** A transport that tells why a request failed. The client retries for an hour and says so to nobody. */
+export function tellingFailures(transport: Transport, { retried, final }: Failures): Transport {
   return {
     async send(request) {
       try {
         const response = await transport.send(request);
         const problem = problemOf(response);
-        if (problem !== undefined) tell(problem);
+        if (problem !== undefined) retried(problem);
         return response;
       } catch (error) {
-        tell(`The server does not answer: ${messageOf(rootOf(error))}.`);
+        const message = messageOf(rootOf(error));
+        if (message === FORBIDDEN_PORT) final(forbiddenPort(request.url));
+        else retried(`The server does not answer: ${message}.`);
         throw error;
       }
     },
   };
+}
+
+function forbiddenPort(url: string): string {
+  return `Node's fetch does not call port ${new URL(url).port}, which the web reserves for another protocol. Have the server listen on another port, and pass it with --server.`;
 }
 
 function problemOf({ status, body }: TransportResponse): string | undefined {

@@ -231,6 +231,19 @@ describe("countersign import", () => {
     expect(failing.stdout()).toMatch(/^\{"delivered":3,.*\}\n$/);
   });
 
+  it("says at once that a server listens on a port that fetch does not call, in place of trying for an hour", async () => {
+    const { code, stderr } = await runCommand([
+      "import",
+      callsFile(tracks(3_000)),
+      "--server",
+      "http://127.0.0.1:6000",
+    ]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^countersign: The import is not complete\. Node's fetch does not call port 6000, .* Run the same command again: it continues after line 0\.\n$/,
+    );
+  });
+
   it.each([
     [404, "The server answered 404. Check --server."],
     [308, "The server answered 308. Set --server to https://moved.example/v1/batch."],
