@@ -183,8 +183,9 @@ export const REQUEST_CODES: CodePages = {
     ...ts('await fetch(`${endpoint}/v1/${encodeURIComponent(callType)}`, { method: "POST", body });'),
   },
   malformed_request: {
-    cause: "The bytes are not an HTTP request. Often a client speaks TLS to a port that does not.",
-    fix: "Write http:// in the client, or start the server with TLS.",
+    cause:
+      "The bytes are not an HTTP request. Often a client speaks TLS to a port that does not, or a load balancer sends the PROXY protocol.",
+    fix: "Write http:// in the client, or start the server with TLS. Turn the PROXY protocol off at the load balancer.",
     ...sh("countersign serve --to http://localhost:3000/webhooks --tls-self-signed"),
   },
   headers_too_large: {

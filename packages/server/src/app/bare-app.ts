@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { isDateTime } from "../api/date-time.ts";
 import { answerWithProblems } from "../api/answer-with-problems.ts";
 import { watchMethods } from "../allowed-methods.ts";
-import { answerBrokenRequest, answerMalformedUrl, isTlsHello, TLS_EXPECTED } from "./broken-request.ts";
+import { answerBrokenRequest, answerMalformedUrl, otherProtocol } from "./broken-request.ts";
 import { compileOnDemand } from "./compile-on-demand.ts";
 import { limitConnections } from "./connections.ts";
 import type { TlsOptions } from "./server-options.ts";
@@ -40,7 +40,8 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
     // As an object of any kind, because the types make another server of it; at run time both have the same interface.
     ...(tls && ({ https: { ...limits, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS } } as object)),
     clientErrorHandler(error, socket) {
-      if (isTlsHello(error)) onError(new Error(TLS_EXPECTED));
+      const message = otherProtocol(error);
+      if (message !== undefined) onError(new Error(message));
       answerBrokenRequest(error, socket);
     },
     frameworkErrors: (_error, { url }, reply) => {

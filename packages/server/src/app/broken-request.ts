@@ -39,11 +39,21 @@ const MALFORMED_URL = {
   detail: "In the path, a percent sign must begin the code of a character, such as %20.",
 };
 
-/** The message about a client that speaks TLS to a server that does not. */
-export const TLS_EXPECTED =
+const TLS_EXPECTED =
   "A client used TLS, but the server does not. Configure the client with an http: address, or start the server with --tls-self-signed or a certificate.";
 
-/** Whether what could not be read as HTTP is the beginning of a TLS handshake. */
-export function isTlsHello(error: Error): boolean {
-  return "rawPacket" in error && Buffer.isBuffer(error.rawPacket) && error.rawPacket[0] === 0x16;
+const PROXY_PROTOCOL =
+  "A load balancer sent a header of the PROXY protocol, which the server does not read, so each of its requests is answered 400. Turn it off there: in HAProxy, leave out send-proxy; in a cloud, it is a setting of the load balancer or of its target group.";
+
+/** How others begin what is not HTTP, and what to do about it. */
+const OTHER_PROTOCOLS: readonly (readonly [beginning: Buffer, message: string])[] = [
+  [Buffer.from([0x16]), TLS_EXPECTED],
+  [Buffer.from("PROXY "), PROXY_PROTOCOL],
+  [Buffer.from("\r\n\r\n\0\r\nQUIT\n"), PROXY_PROTOCOL],
+];
+
+/** The message about a client that speaks a known protocol other than HTTP; `undefined` if it is none of them. */
+export function otherProtocol(error: Error): string | undefined {
+  const bytes = "rawPacket" in error && Buffer.isBuffer(error.rawPacket) ? error.rawPacket : Buffer.of();
+  return OTHER_PROTOCOLS.find(([beginning]) => bytes.subarray(0, beginning.length).equals(beginning))?.[1];
 }

@@ -86,6 +86,19 @@ it("says what to do when a client speaks TLS to a server without it", async () =
   await vi.waitFor(() => expect(String(errors[0])).toContain("--tls-self-signed"));
 });
 
+it.each([
+  ["1", "PROXY TCP4 192.0.2.1 192.0.2.2 56324 4010\r\n"],
+  ["2", Buffer.from("0d0a0d0a000d0a515549540a2111000cc0000201c0000202dc040faa", "hex")],
+])("says what to do when a load balancer sends the PROXY protocol, version %s", async (_, header) => {
+  const errors: unknown[] = [];
+  const { url } = closing(await createServer({ to: TO, port: 0, onError: (error) => errors.push(error) }));
+  const socket = connectTcp(Number(new URL(url).port), "127.0.0.1");
+  cleanUp(() => socket.destroy());
+  socket.write(header);
+  socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  await vi.waitFor(() => expect(String(errors[0])).toContain("leave out send-proxy"));
+});
+
 describe("a certificate that cannot be used is refused before anything listens", () => {
   const { cert, key } = tls;
   it.each<[string, object, RegExp]>([
