@@ -86,7 +86,25 @@ describe("advice", () => {
       "redirect",
       /Use https:\/\/x\.test\/hooks\/ as/,
     ],
-    [{ status: 301, responseHeaders: { location: "/new" } }, "redirect", /Use \/new as/],
+    // A path is no URL that could be used.
+    [
+      { status: 301, responseHeaders: { location: "/new" } },
+      "redirect",
+      /Use http:\/\/localhost:3000\/new as/,
+    ],
+    [{ status: 301, responseHeaders: { location: "http://" } }, "redirect", /Use http:\/\/ as/],
+    // It answers 200 to everything that is sent there.
+    ...["https://sso.shop.test/?next=%2Fhooks", "/users/sign_in", "/Account/Login", "/oauth2/start"].map(
+      (location) =>
+        [
+          { status: 302, responseHeaders: { location } },
+          "redirect",
+          /wants a login.*Let requests to the path of the webhook in without a login/,
+        ] as const,
+    ),
+    ...["/catalog/inside", "/authors/", "/designing", "/signing-keys"].map(
+      (location) => [{ status: 302, responseHeaders: { location } }, "redirect", /Use http:/] as const,
+    ),
     [
       { status: 204, fault: "missing_signature" },
       "accepted_forgery:missing_signature",

@@ -118,9 +118,20 @@ function statusAdvice(attempt: AttemptFacts, { signed = true }: ExplainContext):
   return { kind, text: "The receiver rejected the message. Its answer or log says why." };
 }
 
-function redirectAdvice({ responseHeaders, message }: AttemptFacts): string {
+/** Hosts and paths of pages on which a person is to log in. */
+const LOGIN = /\b(?:(?:log|sign)[-_]?in(?!g)|(?:sso|saml2?|oauth2?|auth|authorize|idp)\b)/iu;
+
+function redirectAdvice({ endpoint, responseHeaders, message }: AttemptFacts): string {
   const location = responseHeaders?.["location"] ?? /^answered \d+ to (\S+);/.exec(message ?? "")?.[1];
-  const where = location === undefined ? "the address it redirects to" : location;
+  if (location === undefined) return redirected("the address it redirects to");
+  if (!URL.canParse(location, endpoint)) return redirected(location);
+  const { href, host, pathname } = new URL(location, endpoint);
+  return LOGIN.test(host + pathname)
+    ? `The receiver, or a proxy in front of it, wants a login: it redirects to ${href}. Let requests to the path of the webhook in without a login. The signature of a message says who sent it.`
+    : redirected(href);
+}
+
+function redirected(where: string): string {
   return `The receiver redirects, and redirects are not followed. Use ${where} as the URL. Often only a trailing slash, or https, differs.`;
 }
 

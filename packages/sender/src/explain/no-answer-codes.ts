@@ -16,8 +16,9 @@ const CLOSED: NoAnswer = {
 
 const TOO_SLOW: NoAnswer = {
   words: "did not answer in time",
-  cause: "The handler never answers, or does slow work before it does, or the receiver is overloaded.",
-  fix: "Answer first, and do slow work afterwards, for example from a queue. A receiver has 5 seconds.",
+  cause:
+    "The handler never answers, or does slow work before it does, or the receiver is overloaded. If its log has no trace of the request, the network loses it: often of large messages only, where a firewall rejects the ICMP packets about their size.",
+  fix: "Answer first, and do slow work afterwards, for example from a queue. A receiver has 5 seconds. If the network loses requests, let ICMP pass.",
 };
 
 const NO_CONNECTION: NoAnswer = {
@@ -253,7 +254,8 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   },
   ERR_TLS_CERT_ALTNAME_INVALID: {
     words: "has a certificate for another host name",
-    cause: "The URL names the host by an address or alias that the certificate does not list.",
+    cause:
+      "The URL names the host by an address or alias that the certificate does not list. *.example.com is for shop.example.com, but neither for example.com nor for eu.shop.example.com.",
     fix: "Use a host name of the certificate in the URL, or issue a certificate for this name.",
   },
 };
