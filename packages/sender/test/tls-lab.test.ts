@@ -72,6 +72,16 @@ describe("a server whose certificate is not accepted", () => {
     expect(endpoint.begun).toEqual([]);
   });
 
+  it("is not taken for one without its chain if its authority is private, which is told to be passed as ca", async () => {
+    const endpoint = await httpEndpoint(undefined, await other.issue({ names: ["127.0.0.1"] }));
+
+    const { code, outcome } = await send(endpoint.url);
+
+    const { words, fix } = noAnswer(code, outcome);
+    expect(words).toBe("has a certificate whose issuer is not known here");
+    expect(fix).toMatch(/^Pass the certificate of a private authority as the endpoint's `ca`/);
+  });
+
   it("cannot fill the store with the names in it: each attempt keeps a thousand characters of what is wrong", async () => {
     const label = "a".repeat(60);
     const names = Array.from({ length: 300 }, (_, index) => `${label}.${label}.${label}.${index}.example`);

@@ -213,9 +213,10 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
     fix: "Pass the certificate of that authority as the endpoint's `ca` (--ca FILE).",
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: {
-    words: "did not send its intermediate certificates",
-    cause: "The receiver is configured with its own certificate only, not with the chain.",
-    fix: "Configure the full chain at the receiver, such as fullchain.pem.",
+    words: "has a certificate whose issuer is not known here",
+    cause:
+      "The receiver sends its own certificate only. Its authority is private, such as a company's or that of mkcert, or the intermediate certificates are missing.",
+    fix: "Pass the certificate of a private authority as the endpoint's `ca` (--ca FILE). Else, configure the full chain at the receiver, such as fullchain.pem.",
   },
   UNABLE_TO_GET_ISSUER_CERT: {
     words: "has a certificate whose issuer is not known here",
