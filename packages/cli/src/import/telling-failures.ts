@@ -1,4 +1,4 @@
-import { isError, messageOf } from "@countersign/protocol";
+import { codeOf, isError, messageOf } from "@countersign/protocol";
 import type { Transport, TransportResponse } from "@countersign/client";
 
 /** Who is told about requests that failed. */
@@ -22,13 +22,21 @@ export function tellingFailures(transport: Transport, { retried, final }: Failur
         if (problem !== undefined) retried(problem);
         return response;
       } catch (error) {
-        const message = messageOf(rootOf(error));
+        const root = rootOf(error);
+        const message = messageOf(root);
         if (message === FORBIDDEN_PORT) final(forbiddenPort(request.url));
-        else retried(`The server does not answer: ${message}.`);
+        else retried(`The server does not answer: ${message}.${authorityHint(root)}`);
         throw error;
       }
     },
   };
+}
+
+const UNKNOWN_AUTHORITY = /^(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(?:VERIFY_LEAF|GET_ISSUER)/u;
+
+function authorityHint(error: unknown): string {
+  if (!UNKNOWN_AUTHORITY.test(codeOf(error) ?? "")) return "";
+  return " If its certificate is self-signed or of a private authority, name the file to trust in the variable NODE_EXTRA_CA_CERTS.";
 }
 
 function forbiddenPort(url: string): string {

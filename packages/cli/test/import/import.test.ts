@@ -6,6 +6,7 @@ import { importFile } from "countersign";
 import { describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { startTlsReceiver } from "../support/tls-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
@@ -229,6 +230,16 @@ describe("countersign import", () => {
     service.status = 200;
     expect(await failing.ended).toBe(0);
     expect(failing.stdout()).toMatch(/^\{"delivered":3,.*\}\n$/);
+  });
+
+  it("says how to trust a server with a certificate that is not public", async () => {
+    const { url } = await startTlsReceiver("any");
+    const refused = startCommand(["import", callsFile(tracks(1)), "--server", url]);
+    await refused.printed(
+      /^countersign: The server does not answer: .*certificate\. If .* NODE_EXTRA_CA_CERTS\. The calls are tried again/m,
+    );
+    refused.process.kill("SIGKILL");
+    await refused.ended;
   });
 
   it("says at once that a server listens on a port that fetch does not call, in place of trying for an hour", async () => {

@@ -10,7 +10,8 @@ export interface NoAnswer {
 
 const CLOSED: NoAnswer = {
   words: "closed the connection before answering",
-  cause: "The receiver crashed or restarted, or a proxy in front of it ended the connection.",
+  cause:
+    "The receiver crashed or restarted, or a proxy in front of it ended the connection. Or the URL has http:// where the receiver speaks TLS.",
   fix: "Look for a crash in the receiver's log, and for a limit of body size or time in the proxy.",
 };
 
