@@ -235,9 +235,10 @@ describe("countersign import", () => {
   it("says how to trust a server with a certificate that is not public", async () => {
     const { url } = await startTlsReceiver("any");
     const refused = startCommand(["import", callsFile(tracks(1)), "--server", url]);
-    await refused.printed(
+    const [said] = await refused.printed(
       /^countersign: The server does not answer: .*certificate\. If .* NODE_EXTRA_CA_CERTS\. The calls are tried again/m,
     );
+    expect(said).toContain("private authority");
     refused.process.kill("SIGKILL");
     await refused.ended;
   });

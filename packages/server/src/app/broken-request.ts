@@ -45,11 +45,15 @@ const TLS_EXPECTED =
 const PROXY_PROTOCOL =
   "A load balancer sent a header of the PROXY protocol, which the server does not read, so each of its requests is answered 400. Turn it off there: in HAProxy, leave out send-proxy; in a cloud, it is a setting of the load balancer or of its target group.";
 
+const HTTP_2 =
+  "A client or a load balancer used HTTP/2 without having asked for it, and the server speaks HTTP/1.1. Set HTTP/1.1 there: in HAProxy, leave out proto h2; in a cloud, it is the protocol version of the target group, or HTTP/2 end-to-end.";
+
 /** How others begin what is not HTTP, and what to do about it. */
 const OTHER_PROTOCOLS: readonly (readonly [beginning: Buffer, message: string])[] = [
   [Buffer.from([0x16]), TLS_EXPECTED],
   [Buffer.from("PROXY "), PROXY_PROTOCOL],
   [Buffer.from("\r\n\r\n\0\r\nQUIT\n"), PROXY_PROTOCOL],
+  [Buffer.from("PRI * HTTP/2.0"), HTTP_2],
 ];
 
 /** The message about a client that speaks a known protocol other than HTTP; `undefined` if it is none of them. */

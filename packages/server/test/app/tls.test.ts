@@ -87,16 +87,21 @@ it("says what to do when a client speaks TLS to a server without it", async () =
 });
 
 it.each([
-  ["1", "PROXY TCP4 192.0.2.1 192.0.2.2 56324 4010\r\n"],
-  ["2", Buffer.from("0d0a0d0a000d0a515549540a2111000cc0000201c0000202dc040faa", "hex")],
-])("says what to do when a load balancer sends the PROXY protocol, version %s", async (_, header) => {
+  ["the PROXY protocol", "PROXY TCP4 192.0.2.1 192.0.2.2 56324 4010\r\n", "leave out send-proxy"],
+  [
+    "version 2 of the PROXY protocol",
+    Buffer.from("0d0a0d0a000d0a515549540a2111000cc0000201c0000202dc040faa", "hex"),
+    "leave out send-proxy",
+  ],
+  ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "leave out proto h2"],
+])("says what to do when a load balancer sends %s", async (_, header, advice) => {
   const errors: unknown[] = [];
   const { url } = closing(await createServer({ to: TO, port: 0, onError: (error) => errors.push(error) }));
   const socket = connectTcp(Number(new URL(url).port), "127.0.0.1");
   cleanUp(() => socket.destroy());
   socket.write(header);
   socket.write("GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n");
-  await vi.waitFor(() => expect(String(errors[0])).toContain("leave out send-proxy"));
+  await vi.waitFor(() => expect(String(errors[0])).toContain(advice));
 });
 
 describe("a certificate that cannot be used is refused before anything listens", () => {
