@@ -69,7 +69,16 @@ describe("advice", () => {
     [{ status: 418 }, "418", /rejected the message/],
     [{ status: 507 }, "507", /The receiver failed/],
     [{ code: "ECONNREFUSED" }, "ECONNREFUSED", /^Is the receiver running at localhost:3000\?/],
-    [{ code: "UND_ERR_SOCKET" }, "UND_ERR_SOCKET", /crashed or restarted/],
+    [
+      { code: "UND_ERR_SOCKET" },
+      "UND_ERR_SOCKET",
+      /crashed or restarted.*If its port speaks TLS, write https/,
+    ],
+    [
+      { code: "ECONNRESET", endpoint: "https://shop.test/" },
+      "ECONNRESET",
+      /crashed or restarted.*time in the proxy\.$/,
+    ],
     [{ code: "ERR_TIMEOUT", outcome: "timeout" }, "ERR_TIMEOUT", /Answer first/],
     [{ code: "ETIMEDOUT", outcome: "timeout" }, "ETIMEDOUT", /firewall/],
     // Older and newer versions of OpenSSL have other names for an alert.

@@ -1,7 +1,7 @@
 import { REJECTIONS } from "../delivery/attempt.ts";
 import { DEFAULT_RETRY_POLICY } from "../delivery/retry-policy.ts";
 import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
-import { noAnswer } from "./no-answer-codes.ts";
+import { CLOSED, noAnswer } from "./no-answer-codes.ts";
 import { durationText } from "./texts.ts";
 import { verdictOf } from "./verdict.ts";
 import { isForgery } from "./verdict-kind.ts";
@@ -95,11 +95,16 @@ function forgeryAdvice({ fault }: AttemptFacts): Advice {
 }
 
 function noAnswerAdvice({ code, outcome, endpoint }: AttemptFacts): Omit<Advice, "next"> {
-  const { cause, fix } = noAnswer(code, outcome);
+  const known = noAnswer(code, outcome);
+  const { cause, fix } = known;
   const kind = code ?? outcome;
   if (code === "ECONNREFUSED")
     return { kind, text: `Is the receiver running at ${hostOf(endpoint)}? ${fix}` };
-  return { kind, text: `${cause} ${fix}` };
+  const isPlain = known === CLOSED && endpoint.startsWith("http:");
+  return {
+    kind,
+    text: `${cause} ${fix}${isPlain ? " If its port speaks TLS, write https:// in the URL." : ""}`,
+  };
 }
 
 function statusAdvice(attempt: AttemptFacts, { signed = true }: ExplainContext): Omit<Advice, "next"> {

@@ -8,10 +8,10 @@ export interface NoAnswer {
   readonly fix: string;
 }
 
-const CLOSED: NoAnswer = {
+/** The text of the codes of a connection that was closed. */
+export const CLOSED: NoAnswer = {
   words: "closed the connection before answering",
-  cause:
-    "The receiver crashed or restarted, or a proxy in front of it ended the connection. Or the URL has http:// where the receiver speaks TLS.",
+  cause: "The receiver crashed or restarted, or a proxy in front of it ended the connection.",
   fix: "Look for a crash in the receiver's log, and for a limit of body size or time in the proxy.",
 };
 
