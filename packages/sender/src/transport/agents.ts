@@ -46,7 +46,8 @@ export class Agents {
   of(ca: Authorities): Agent {
     const key = ca === undefined ? "" : [ca].flat().join("\n");
     const entry = this.#byAuthorities.get(key) ?? this.#renewable(this.#connectorOf(ca));
-    this.#renewIfOld(entry);
+    const now = performance.now();
+    if (now - entry.openedAt > MAX_AGE_MS) this.#renew(entry, now);
     if (key !== this.#latest) {
       this.#byAuthorities.delete(key);
       this.#byAuthorities.set(key, entry);
@@ -89,11 +90,7 @@ export class Agents {
     return { connect, agent: this.#open(connect), openedAt: performance.now() };
   }
 
-  #renewIfOld(entry: Renewable): void {
-    const now = performance.now();
-    if (now - entry.openedAt <= MAX_AGE_MS) {
-      return;
-    }
+  #renew(entry: Renewable, now: number): void {
     this.#retire(entry.agent);
     entry.agent = this.#open(entry.connect);
     entry.openedAt = now;

@@ -79,8 +79,9 @@ export function optionsOf(what: string): NameOf {
  */
 export function parseProxy(options: GuardedProxyOptions, nameOf: NameOf): Proxy | undefined {
   const { proxy, noProxy = [], blockPrivateNetworks } = options;
-  const direct = [...THIS_MACHINE, ...entriesOf(noProxy, nameOf)].map((entry) => testOf(entry, nameOf));
+  const named = entriesOf(noProxy, nameOf).map((entry) => testOf(entry, nameOf));
   if (proxy === undefined) return undefined;
+  const direct = [...THIS_MACHINE.map((entry) => testOf(entry, nameOf)), ...named];
   const name = nameOf("proxy");
   const { protocol, hostname, port, username, password } = urlOf(proxy, name);
   if (blockPrivateNetworks === true) {
