@@ -90,6 +90,8 @@ export const tokenArgument: TextArgument = notEmpty("a long random token");
 export const hostArgument: TextArgument = notEmpty("an address such as 127.0.0.1");
 /** The directory of a server. */
 export const dataArgument: TextArgument = notEmpty("a directory");
+/** A file. An empty one would mean the working directory. */
+export const fileArgument: TextArgument = notEmpty("a file");
 /** The URL of an outgoing proxy. */
 export const proxyArgument: TextArgument = notEmpty(
   "the URL of an HTTP proxy, such as http://proxy.example:3128",

@@ -1,6 +1,6 @@
 import type { AuditResult, Language } from "@countersign/certify";
 import { Command } from "commander";
-import { repeatedArgument, urlArgument } from "./arguments.ts";
+import { fileArgument, repeatedArgument, urlArgument } from "./arguments.ts";
 import {
   caOption,
   concurrencyOption,
@@ -43,7 +43,7 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
     )
     .option("--only <audit>", "run only this audit; repeatable", repeatedArgument)
     .option("--verbose", "print every audit when it ends, including passed and skipped ones")
-    .option("--junit <file>", "write a JUnit report")
+    .option("--junit <file>", "write a JUnit report", fileArgument)
     .option("--json", "print a JSON line for each audit, and the report as the last line")
     .addHelpText("after", examples("certify"))
     .action(async (url: string, flags: CertifyFlags) => {

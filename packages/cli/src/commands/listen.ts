@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { messageOf } from "@countersign/protocol";
 import type { Heard } from "../listen/heard.ts";
-import { hostArgument, portArgument, urlArgument } from "./arguments.ts";
+import { fileArgument, hostArgument, portArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { caOption, headerOption, reachOf, secretOption, type ReceiverFlags } from "./receiver-options.ts";
 import { clockTime } from "../terminal/clock-time.ts";
@@ -46,7 +46,7 @@ export function listenCommand(terminal: Terminal, exit: (code: number) => void):
     .option("--forward <url>", "pass each message on to this receiver, byte for byte", urlArgument)
     .addOption(headerOption())
     .addOption(caOption())
-    .option("--record <file>", "append each message to a file, for countersign replay")
+    .option("--record <file>", "append each message to a file, for countersign replay", fileArgument)
     .option("--body", "also print the body of each message")
     .option("--json", "print JSON lines")
     .addHelpText("after", examples("listen"))

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import type { SettingsIssue } from "@countersign/sender";
 import { messageOf } from "@countersign/protocol";
-import { countArgument, headerArgument, secretArgument } from "./arguments.ts";
+import { countArgument, fileArgument, headerArgument, secretArgument } from "./arguments.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
 const GIVE_PEM = "Give the file of the certificate authority, which begins with -----BEGIN CERTIFICATE-----.";
@@ -39,7 +39,7 @@ export function caOption(): Option {
   return new Option(
     "--ca <file>",
     "trust the certificate authorities in this PEM file, for a receiver with a private certificate",
-  );
+  ).argParser(fileArgument);
 }
 
 /** `--concurrency`. @param what Describes what it limits, and the default. */

@@ -1,7 +1,7 @@
 import { Argument, Command } from "commander";
 import type { MessageType } from "@countersign/sender";
 import { MESSAGE_TYPES } from "../send/message-types.ts";
-import { repeatedArgument, urlArgument } from "./arguments.ts";
+import { fileArgument, repeatedArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { noProxyOption, proxyOption } from "./proxy-options.ts";
 import { caOption, concurrencyOption, headerOption, secretOption } from "./receiver-options.ts";
@@ -24,6 +24,7 @@ export function sendCommand(terminal: Terminal, exit: (code: number) => void): C
     .option(
       "--file <file>",
       "send the calls or messages of this file in place of the sample: one JSON object per line, or one JSON array; - reads standard input",
+      fileArgument,
     )
     .option(
       "--set <path=value>",

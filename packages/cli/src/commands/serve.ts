@@ -5,6 +5,7 @@ import {
   countArgument,
   dataArgument,
   durationArgument,
+  fileArgument,
   hostArgument,
   portArgument,
   repeatedArgument,
@@ -37,7 +38,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .addOption(caOption())
     .addOption(concurrencyOption("how many messages may be in flight at once (default: 20)"))
     .option("--write-key <key>", "accept only this write key (default: any)", writeKeyArgument)
-    .option("--config <file>", "read this config file, instead of searching for one")
+    .option("--config <file>", "read this config file, instead of searching for one", fileArgument)
     .addOption(
       new Option(
         "--host <address>",
@@ -47,8 +48,12 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
         .argParser(hostArgument),
     )
     .option("--port <number>", "listen on this port (default: 4010)", portArgument)
-    .option("--tls-cert <file>", "use TLS with this certificate, in PEM")
-    .option("--tls-key <file>", "the private key of the certificate, in PEM without a passphrase")
+    .option("--tls-cert <file>", "use TLS with this certificate, in PEM", fileArgument)
+    .option(
+      "--tls-key <file>",
+      "the private key of the certificate, in PEM without a passphrase",
+      fileArgument,
+    )
     .option(
       "--tls-self-signed",
       "use TLS with a certificate made for this machine, and print the file to trust",
@@ -75,7 +80,7 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
       bytesArgument,
     )
     .option("--keep-for <time>", "how long ended deliveries are kept (default: 7d)", durationArgument)
-    .option("--record <file>", "append each sent message to a file, for countersign replay")
+    .option("--record <file>", "append each sent message to a file, for countersign replay", fileArgument)
     .option("--virtual-clock", "stop the clock; POST /api/clock advances it")
     .option("--block-private-networks", "refuse to forward to private networks and this machine")
     .addOption(proxyOption())

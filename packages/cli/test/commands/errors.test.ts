@@ -184,6 +184,21 @@ it.each([
   await expectUsageError(args, message, { env: { [name]: "" } });
 });
 
+it.each([
+  ["--ca", ["send", "track", "--to", TO]],
+  ["--file", ["send", "--to", TO]],
+  ["--config", ["serve"]],
+  ["--tls-cert", ["serve", "--to", TO]],
+  ["--record", ["serve", "--to", TO]],
+  ["--record", ["listen"]],
+  ["--junit", ["certify", TO, "--secret", "s"]],
+])("an empty %s is refused as such, and not as a directory", async (option, args) => {
+  const message = new RegExp(
+    `option '${option} <file>' argument '' is invalid\\. It is empty\\. Pass a file`,
+  );
+  await expectUsageError([...args, option, ""], message);
+});
+
 it("an empty COUNTERSIGN_DATA is refused as such, not as a directory that cannot be created", async () => {
   const message =
     /^countersign: option '--data <dir>' value '' from env 'COUNTERSIGN_DATA' is invalid\. It is empty\. Pass a directory, or leave the option out\./;
