@@ -1,9 +1,10 @@
+import { request } from "node:http";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Socket } from "node:net";
 import type { Proxy } from "./proxy.ts";
 import { connectionMessageOf, TransportError } from "./transport-error.ts";
 
-/** More is not read of the heads of a proxy's answers, in bytes. */
+/** More of an answer's head is not read, in bytes. */
 const MAX_HEAD_BYTES = 16_384;
 
 /** What holds for each step towards a connection. */
@@ -28,72 +29,49 @@ export function openTunnel(
   { connectTimeoutMs, pending }: StepOptions,
   callback: (error: Error | null) => void,
 ): void {
-  let received = "";
-  const settle = (error: Error | null): void => {
+  const { authorization } = proxy;
+  const asking = request({
+    method: "CONNECT",
+    path: authority,
+    headers: {
+      host: authority,
+      ...(authorization !== undefined && { "proxy-authorization": authorization }),
+    },
+    maxHeaderSize: MAX_HEAD_BYTES,
+    createConnection: () => socket,
+  });
+  const timer = setTimeout(() => {
+    asking.destroy(new Error(`no answer to CONNECT ${authority} within ${connectTimeoutMs} ms`));
+  }, connectTimeoutMs);
+  const settle = (): void => {
     clearTimeout(timer);
     pending.delete(socket);
-    socket.off("readable", onReadable).off("error", onError).off("close", onClose);
-    // The proxy may leave its connection open.
-    if (error !== null) socket.on("error", () => {}).destroy();
-    callback(error);
   };
-  const onReadable = (): void => {
-    for (let chunk: Buffer | null; (chunk = socket.read() as Buffer | null) !== null;)
-      received += chunk.toString("latin1");
-    const answer = answerIn(received);
-    if (answer instanceof Error) settle(proxyUnusable(proxy, answer));
-    else if (answer !== undefined) settle(refusalOf(answer, proxy, authority));
-  };
-  const onError = (error: Error): void => settle(proxyUnusable(proxy, error));
-  const onClose = (): void =>
-    onError(new Error(`it closed the connection before its answer to CONNECT ${authority}`));
-  const timer = setTimeout(() => {
-    onError(new Error(`no answer to CONNECT ${authority} within ${connectTimeoutMs} ms`));
-  }, connectTimeoutMs);
   pending.add(socket);
-  socket.on("readable", onReadable).once("error", onError).once("close", onClose);
-  const { authorization } = proxy;
-  const credentials = authorization === undefined ? "" : `Proxy-Authorization: ${authorization}\r\n`;
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`);
-}
-
-/** The final answer of a proxy. */
-interface Answer {
-  readonly status: number;
-  /** Status and reason, as in its first line. */
-  readonly said: string;
-  /** Whether more than its head has come. */
-  readonly isLonger: boolean;
-}
-
-const HEAD = /^HTTP\/1\.\d (\d{3})(?: ([^\r\n]*))?\r?\n(?:[^\r\n]+\r?\n)*\r?\n/u;
-const BEGINNING = "HTTP/1.";
-
-/**
- * The final answer in what a proxy has sent; `undefined` if it is not complete. Others may come before it: 100 or 103, from a proxy in
- * front of the proxy.
- */
-function answerIn(received: string): Answer | Error | undefined {
-  for (let rest = received; ;) {
-    const [head, digits, reason = ""] = HEAD.exec(rest) ?? [];
-    if (head === undefined) {
-      if (!BEGINNING.startsWith(rest.slice(0, BEGINNING.length)))
-        return new Error("it answered something that is not HTTP");
-      return received.length > MAX_HEAD_BYTES ? new Error("its answer has no end") : undefined;
-    }
-    const status = Number(digits);
-    rest = rest.slice(head.length);
-    // 101 is an answer to a question that was not asked.
-    if (status >= 200 || status === 101)
-      return { status, said: `${digits} ${reason}`.trim(), isLonger: rest !== "" };
-  }
-}
-
-function refusalOf({ status, said, isLonger }: Answer, proxy: Proxy, authority: string): Error | null {
-  if (status < 200 || status >= 300) return proxyError(proxy, `answered ${said} to CONNECT ${authority}`);
-  // Nobody speaks before the sender does. The HTTP client would take it for a broken connection, and open another one at once, on
-  // and on until the attempt ends.
-  return isLonger ? proxyError(proxy, `sent more than its answer to CONNECT ${authority}`) : null;
+  asking
+    .once("connect", ({ statusCode = 0, statusMessage = "" }, _, early: Buffer) => {
+      settle();
+      const isOpen = statusCode >= 200 && statusCode < 300;
+      if (isOpen && early.length === 0) {
+        callback(null);
+        return;
+      }
+      // The proxy may leave its connection open.
+      socket.destroy();
+      if (isOpen) {
+        // Nobody speaks before the sender does. The HTTP client would take it for a broken connection, and open another one at once, on
+        // and on until the attempt ends.
+        callback(proxyError(proxy, `sent more than its answer to CONNECT ${authority}`));
+        return;
+      }
+      const answer = `${statusCode} ${statusMessage}`.trim();
+      callback(proxyError(proxy, `answered ${answer} to CONNECT ${authority}`));
+    })
+    .once("error", (error) => {
+      settle();
+      callback(proxyUnusable(proxy, error));
+    })
+    .end();
 }
 
 /** What keeps a connection from its proxy. It is tried again, unlike a certificate of the endpoint that is not accepted. */
