@@ -68,6 +68,8 @@ export class Reporter {
   /** Deliveries that were accepted, and whose receiver has not answered yet. */
   readonly #unanswered: Held<Happened>;
   readonly #given = new Set<string>();
+  /** When the last event was: a line about many has the same clock as the lines about one, which may be virtual. */
+  #lastAt = "";
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -84,6 +86,7 @@ export class Reporter {
 
   /** Prints what there is to say about an event, now or together with the next one of its delivery. */
   report(event: LiveEvent): void {
+    this.#lastAt = event.at;
     switch (event.event) {
       case "accepted":
         if (this.#unanswered.size < MAX_UNANSWERED) this.#unanswered.hold(event.delivery.id, event);
@@ -204,7 +207,7 @@ export class Reporter {
       .map(([kind, count]) => `${count} ${count === 1 ? kind.replace(/s$/, "") : kind}`)
       .join(", ");
     this.#line([
-      { text: clockTime(new Date()), tone: "dim" },
+      { text: clockTime(this.#lastAt), tone: "dim" },
       { text },
       { text: "(more than 50 lines a second; failed deliveries are shown)", short: "", tone: "dim" },
     ]);
