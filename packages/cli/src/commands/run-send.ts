@@ -142,7 +142,8 @@ function report(
   { print, colors }: Terminal,
 ): void {
   if (json) {
-    print(jsonLine({ ok, ...attempt, messageId: delivery.messageId, body: text(delivery.body) }));
+    const startedAt = new Date(attempt.startedAt).toISOString();
+    print(jsonLine({ ok, ...attempt, startedAt, messageId: delivery.messageId, body: text(delivery.body) }));
     return;
   }
   const mark = ok ? colors.green("delivered") : colors.red("not delivered");

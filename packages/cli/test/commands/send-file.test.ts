@@ -135,6 +135,13 @@ describe("send --file", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}: line 2: `)]);
   });
 
+  it("has its times as ISO 8601 in JSON, as events and the API have them", async () => {
+    const receiver = closing(await startReceiver());
+    const { stdout } = await runCommand(["send", "track", "--to", receiver.url, "--json"]);
+    const { startedAt } = JSON.parse(stdout) as { startedAt: string };
+    expect([startedAt, startedAt]).toEqual([expect.any(String), new Date(startedAt).toISOString()]);
+  });
+
   it("ends with 1 when any message was not delivered, not only when all were not", async () => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(500);
