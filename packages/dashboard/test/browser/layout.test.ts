@@ -281,6 +281,28 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     }
   });
 
+  it("a screen has room below a banner that is whole, also in a window of 1280 by 1024 at 400 %", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered", 6);
+    const page = await openPage(`${server.url}/#/recover`, { width: 320, height: 256 });
+    const banner = page.getByRole("link", { name: "Recover them" });
+    const recover = page.getByRole("button", { name: /^Try now: 6/ });
+    // Each is seen whole where it is scrolled into view.
+    for (const element of [banner, recover]) {
+      await element.focus();
+      const seen = await element.evaluate((node) => {
+        const { top, bottom, left, right } = node.getBoundingClientRect();
+        const at = (y: number): boolean => node.contains(document.elementFromPoint((left + right) / 2, y));
+        return [at(top + 3), at(bottom - 3)];
+      });
+      expect(seen).toEqual([true, true]);
+    }
+    const cut = `[".banners", ".navigation"].map((name) => document.querySelector(name)).map((one) => one.scrollHeight - one.clientHeight)`;
+    expect(await page.evaluate(cut)).toEqual([0, 0]);
+    expect(await page.locator(".main").evaluate(({ clientHeight }) => clientHeight)).toBeGreaterThan(150);
+  });
+
   it("no column of the list is cut at any width, also beside a scroll bar", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
