@@ -15,7 +15,7 @@ interface Props {
 
 const HEIGHT = 120;
 const BASE = 140;
-const STEP = 52;
+const STEP = 56;
 
 /** Response times as bars; the limit is drawn between the last two. Each bar leads to its deliveries. */
 export function Histogram({ url, destination, name, bounds, counts, over }: Props): JSX.Element {

@@ -63,7 +63,7 @@ function Failing(): JSX.Element | null {
           <strong>Failing since {clockTime(failingSince, serverNow())}</strong>
           <span>
             {shortUrl(nameOf({ url, destination }))}: {lastFailure?.answer}
-            {waitingFor(destination)}
+            {leftOf(destination)}
           </span>
           <a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>
           <a href={hrefOf("recover", { destination })}>Recover them</a>
@@ -88,12 +88,18 @@ function Failing(): JSX.Element | null {
   );
 }
 
-/** How many deliveries wait, and when the first of them expires. */
-function waitingFor(destination: string): string {
+/** How many deliveries wait, when the first of them expires, and how many have failed for good. */
+function leftOf(destination: string): string {
   const found = stats.value?.destinations.find((one) => one.destination === destination);
-  if (found?.oldestPendingAt === undefined) return "";
-  const until = Date.parse(found.oldestPendingAt) + status.value.retryWindowMs;
-  return `. ${plural(found.pending, "delivery")} waiting, the first expires at ${clockTime(until, serverNow())}`;
+  if (!found) return "";
+  const { pending, oldestPendingAt, failed, expired } = found;
+  const until = Date.parse(oldestPendingAt ?? "") + status.value.retryWindowMs;
+  const lost = failed + expired;
+  return (
+    (until
+      ? `. ${plural(pending, "delivery")} waiting, the first expires at ${clockTime(until, serverNow())}`
+      : "") + (lost ? `. ${plural(lost, "delivery")} failed or expired` : "")
+  );
 }
 
 interface Props {

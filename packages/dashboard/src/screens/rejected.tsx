@@ -19,7 +19,7 @@ export function Rejected(): JSX.Element {
     <div class="screen">
       <h2>Rejected and skipped</h2>
       <p class="lead">Newest first.</p>
-      <Entries title="Rejected" none="None: every call that arrived was accepted." path="/rejections" />
+      <Entries title="Rejected" path="/rejections" />
       <Entries title="Skipped" path="/skipped" />
       <Entries title="Accepted with a warning" path="/warnings" />
     </div>
@@ -28,13 +28,11 @@ export function Rejected(): JSX.Element {
 
 interface Props {
   readonly title: string;
-  /** What an empty list says. */
-  readonly none?: string;
   readonly path: string;
 }
 
 /** A list with what went wrong; until it was read, it says nothing of what is in it. */
-function Entries({ title, none = "None.", path }: Props): JSX.Element {
+function Entries({ title, path }: Props): JSX.Element {
   const [found, setFound] = useState<readonly Lost[] | undefined>(undefined);
   useLive(
     async (gone) => {
@@ -46,7 +44,7 @@ function Entries({ title, none = "None.", path }: Props): JSX.Element {
   );
   return (
     <Card title={title} about={found && (found.length < LIMIT ? found.length : `the newest ${LIMIT}`)}>
-      {found?.length === 0 && <p class="note">{none}</p>}
+      {found?.length === 0 && <p class="note">None.</p>}
       <ul class="entries">
         {found?.map((item, index) => (
           <Entry key={item.id ?? index} {...item} />

@@ -3,6 +3,8 @@ export interface Stats {
   readonly destinations: readonly {
     readonly destination: string;
     readonly pending: number;
+    readonly failed: number;
+    readonly expired: number;
     readonly oldestPendingAt?: string;
   }[];
   readonly endpoints: readonly EndpointStats[];

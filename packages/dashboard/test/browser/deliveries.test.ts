@@ -245,6 +245,10 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.getByRole("link", { name: "Budget" }).click();
     await alarm.waitFor();
     expect(await alarm.innerText()).toContain("Calls are refused");
+    // What is refused is not in the list of what was rejected, and was not accepted.
+    await page.getByRole("link", { name: "Rejected & skipped" }).click();
+    await page.getByText("None.").first().waitFor();
+    expect(await page.getByText(/call.*accepted/).count()).toBe(0);
   });
 
   it("asks for the token no longer when another tab has given it", async () => {
