@@ -532,7 +532,12 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     // As many as the list has to which it leads.
     await banner.getByRole("link", { name: "See what is left" }).click();
     await page.getByText(/^8 of 9/).waitFor();
-    expect(await page.getByRole("row").filter({ hasText: /failed|expired/ }).count()).toBe(8);
+    expect(
+      await page
+        .getByRole("row")
+        .filter({ hasText: /failed|expired/ })
+        .count(),
+    ).toBe(8);
   });
 
   it("all say in one banner that several endpoints fail, which opens to each of them", async () => {
