@@ -1,6 +1,6 @@
 import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
-import { ATTEMPT_OUTCOMES } from "@countersign/sender/store";
+import { ATTEMPT_OUTCOMES, SKIP_REASONS } from "@countersign/sender/store";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
 import { destinationsByKey, destinationsWithoutSettings } from "../settings/find-settings.ts";
@@ -81,7 +81,19 @@ export function createMetrics(
   const ofDestinations = seriesOfDestinations(sender);
   const [sources, destinations] = [ofSources.inSettings, ofDestinations.inSettings];
   const ends = () => destinations().flatMap((labels) => ENDED.map((state) => ({ ...labels, state })));
-  const accepted = counter("calls_accepted_total", "Calls stored for forwarding.", ["source"], sources);
+  const accepted = counter(
+    "calls_accepted_total",
+    "Calls accepted from clients, also those that are skipped.",
+    ["source"],
+    sources,
+  );
+  const skipped = counter(
+    "calls_skipped_total",
+    "Calls accepted and sent to no destination, by reason.",
+    ["source", "reason"],
+    () => sources().flatMap((labels) => SKIP_REASONS.map((reason) => ({ ...labels, reason }))),
+  );
+  sender.on("skipped", ({ source, reason }) => skipped.inc({ ...ofSources.of(source), reason }));
   const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"], sources);
   const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"], () =>
     REJECTED.map((reason) => ({ reason })),
@@ -106,13 +118,16 @@ export function createMetrics(
   });
   /** What is gone from the settings would be in every scrape until the process ends. */
   const forgetRemoved = (): void => {
-    for (const labels of ofSources.takeGone())
+    for (const labels of ofSources.takeGone()) {
       for (const metric of [accepted, duplicates]) metric.remove(labels);
+      for (const reason of SKIP_REASONS) skipped.remove({ ...labels, reason });
+    }
     for (const labels of ofDestinations.takeGone()) forgetDeliveries(labels);
   };
   // The parts of one scrape share an answer of the store.
   const read = onceAtATime(() => sender.stats());
   watchState(parts, read, registers);
+  watchSettings(sender, registers);
   watchStore(parts, read, registers);
   if (parts.forgeries) watchForgeries(parts.forgeries, destinations, registers);
   return {
@@ -216,6 +231,21 @@ function watchState({ sender, now }: MetricsParts, read: ReadStats, registers: R
       for (const [destination, failures] of least) streak.set({ destination }, failures);
     },
   );
+}
+
+/** Which destinations take calls. */
+function watchSettings(sender: Sender, registers: Registry[]): void {
+  const enabled = new Gauge({
+    name: "countersign_destination_enabled",
+    help: "1 when the destination is enabled; while it is 0, its deliveries wait, and no call is kept for it.",
+    labelNames: ["destination"],
+    registers,
+    collect() {
+      enabled.reset();
+      for (const [destination, settings] of destinationsByKey(sender.settings))
+        enabled.set({ destination }, settings.enabled === false ? 0 : 1);
+    },
+  });
 }
 
 /** Gauges of the store, and of what `/readyz` says, read when they are asked for. */

@@ -65,6 +65,11 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
   const before = [
     'countersign_calls_accepted_total{source="shop"} 0',
     'countersign_calls_accepted_total{source="blog"} 0',
+    ...["shop", "blog"].flatMap((source) =>
+      ["integrations", "blocked_event", "no_destination"].map(
+        (reason) => `countersign_calls_skipped_total{source="${source}",reason="${reason}"} 0`,
+      ),
+    ),
     'countersign_calls_duplicate_total{source="shop"} 0',
     'countersign_calls_duplicate_total{source="blog"} 0',
     ...reasons.map((reason) => `countersign_calls_rejected_total{reason="${reason}"} 0`),
@@ -96,6 +101,34 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
     expect(await counters()).toContain(
       `countersign_deliveries_ended_total{destination="shop/${name}",state="${state}"} 1`,
     );
+});
+
+it("a destination that is disabled can be told by the metrics, and so can the calls that went nowhere since", async () => {
+  const receiver = closing(await startReceiver());
+  const server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));
+  const found = async (): Promise<readonly string[]> =>
+    (await send(`${server.url}/metrics`)).text.match(
+      /^countersign_(?:destination_enabled|calls_(?:accepted|skipped)_total\{.*[1-9]$).*/gm,
+    ) ?? [];
+  const track = async (): Promise<void> => {
+    const body = { writeKey: "any", userId: "u1", event: "Ordered" };
+    expect((await send(`${server.url}/v1/track`, { method: "POST", body })).status).toBe(200);
+  };
+  const accepted = (count: number): string => `countersign_calls_accepted_total{source="default"} ${count}`;
+  await track();
+  expect(await found()).toEqual([
+    accepted(1),
+    'countersign_destination_enabled{destination="default/webhooks"} 1',
+  ]);
+  const body = { endpoints: [{ url: receiver.url }], enabled: false };
+  const path = `${server.url}/api/sources/default/destinations/webhooks`;
+  expect((await send(path, { method: "PUT", body })).status).toBe(200);
+  await track();
+  expect(await found()).toEqual([
+    accepted(2),
+    'countersign_calls_skipped_total{source="default",reason="no_destination"} 1',
+    'countersign_destination_enabled{destination="default/webhooks"} 0',
+  ]);
 });
 
 it("the series of a source go with it, since each that was ever there was in every scrape", async () => {
