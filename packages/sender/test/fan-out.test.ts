@@ -140,6 +140,36 @@ describe("fan-out", () => {
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
   });
 
+  it("of several endpoints that accept it, the last that answered comes last, as the events tell", async () => {
+    const took = new Map([
+      ["/0", 30],
+      ["/1", 10],
+      ["/2", 20],
+    ]);
+    const sender = await openSender({
+      sources: [
+        {
+          name: "shop",
+          destinations: [{ endpoints: [...took.keys()].map((path) => ({ url: `http://a${path}` })) }],
+        },
+      ],
+      transport: {
+        send: ({ url }) =>
+          Promise.resolve({
+            outcome: url.endsWith("2") ? "server_error" : "success",
+            status: url.endsWith("2") ? 503 : 204,
+            responseBody: new Uint8Array(),
+            durationMs: took.get(new URL(url).pathname) ?? 0,
+          }),
+        close: () => Promise.resolve(),
+      },
+    });
+    const receipt = await sender.track({ userId: "u1", event: "Signed Up" });
+    await sender.idle();
+    const delivery = await sender.delivery(receipt.deliveries[0] ?? "");
+    expect(delivery?.attempts.map(({ endpoint }) => endpoint.slice(-1))).toEqual(["2", "1", "0"]);
+  });
+
   it("an endpoint that asked to be called later is left out of earlier rounds", async () => {
     const receiver = await startReceiver(({ path }) =>
       path === "/0" ? { status: 429, headers: { "Retry-After": "60" } } : { status: 503 },

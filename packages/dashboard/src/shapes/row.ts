@@ -19,8 +19,6 @@ export interface LastAttempt extends Pick<
   AttemptSummary,
   "round" | "endpoint" | "durationMs" | "outcome" | "answer"
 > {
-  /** In milliseconds since 1970. */
-  readonly startedAt: number;
   readonly status: number | undefined;
   readonly fault: string | undefined;
 }
@@ -77,16 +75,19 @@ export function applyEvent(row: Row, event: LiveEvent, exact: boolean): void {
   if ("endedAt" in event) row.state = event.event;
   if (event.event !== "attempt") return;
   const [before, last] = [row.last, lastOf(event.attempt)];
-  const sibling = !exact && last.round === before?.round && last.endpoint !== before.endpoint;
-  if (before && last.startedAt <= before.startedAt && !sibling) return;
+  // Not by their times: where time is virtual, all rounds can begin at the same time. A fault makes two attempts of one.
+  const sibling =
+    !exact &&
+    last.round === before?.round &&
+    (last.endpoint !== before.endpoint || last.durationMs !== before.durationMs);
+  if (before && last.round <= before.round && !sibling) return;
   row.attempts += 1;
-  // The endpoint that accepted it is the one to show.
-  if (!sibling || before?.outcome !== "success") row.last = last;
+  // As the API: of a round, the one to show is the last that ended, of those that accepted it where there are such.
+  if (!sibling || before?.outcome !== "success" || last.outcome === "success") row.last = last;
 }
 
 function lastOf({
   round,
-  startedAt,
   endpoint,
   outcome,
   status,
@@ -96,7 +97,6 @@ function lastOf({
 }: AttemptSummary): LastAttempt {
   return {
     round,
-    startedAt: Date.parse(startedAt),
     endpoint: share(endpoint),
     outcome,
     status,

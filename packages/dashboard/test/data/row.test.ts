@@ -50,6 +50,36 @@ describe("a row of the list", () => {
     expect(row.attempts).toBe(3);
   });
 
+  it("takes over the next attempt also where virtual time stood still since the last one", () => {
+    const row = rowOf({ ...INFO, state: "pending", attempts: 1, last: attempt(1) });
+    const next: AttemptSummary = { ...attempt(1, "http://a/", 2), outcome: "success", answer: "204" };
+    for (const exact of [true, false]) {
+      applyEvent(row, told(next), exact);
+      expect(row).toMatchObject({ attempts: 2, last: { answer: "204" } });
+    }
+  });
+
+  it("shows the last answer of several endpoints that accepted it, as the list of the API", () => {
+    const row = newRow(INFO);
+    for (const [answer, outcome] of [
+      ["200", "success"],
+      ["204", "success"],
+      ["500", "server_error"],
+    ] as const)
+      applyEvent(row, told({ ...attempt(1, `http://${answer}/`), answer, outcome }), false);
+    expect(row).toMatchObject({ attempts: 3, last: { answer: "204" } });
+  });
+
+  it("counts both attempts of a message that a fault sends twice, and each once", () => {
+    const row = newRow(INFO);
+    const twice = [attempt(1), { ...attempt(1), durationMs: 5 }];
+    for (const one of twice) applyEvent(row, told(one), false);
+    expect(row.attempts).toBe(2);
+    const listed = rowOf({ ...INFO, state: "pending", attempts: 2, last: twice[1] as AttemptSummary });
+    for (const one of twice) applyEvent(listed, told(one), true);
+    expect(listed).toEqual(row);
+  });
+
   it("shows the answer of the endpoint that accepted it, whichever answered last", () => {
     const accepted: AttemptSummary = {
       ...attempt(1, "http://a/"),

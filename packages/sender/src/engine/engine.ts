@@ -211,15 +211,19 @@ export class Engine implements DeliveryHandler {
   }
 }
 
-/** The attempts of a round, in the order in which they ended; the one that delivered the message comes last: lists show that one. */
+/** The attempts of a round, in the order in which they ended; those that delivered the message come last: lists show the last one. */
 function asTheyEnded(results: readonly (readonly RoundAttempt[] | undefined)[]): readonly RoundAttempt[] {
   const tried = results.flatMap((result) => (result === undefined ? [] : [result]));
   return tried.toSorted((a, b) => placeOf(a) - placeOf(b)).flat();
 }
 
+/** More than any attempt takes. */
+const AFTER_FAILURES_MS = 1e12;
+
 function placeOf(tried: readonly RoundAttempt[]): number {
   const last = tried.at(-1)?.attempt;
-  return last === undefined || last.outcome === "success" ? Number.MAX_VALUE : last.durationMs;
+  if (last === undefined) return 0;
+  return last.durationMs + (last.outcome === "success" ? AFTER_FAILURES_MS : 0);
 }
 
 /** Whether an attempt may have been stored before attempts kept their headers, and hid credentials. */
