@@ -293,7 +293,7 @@ const PARTS: readonly Part[] = [
       receiver.mode = { status: 422, body: "no" };
       await track("Other", 3);
       await press(link(page, /^Recover$/), main(page));
-      await page.getByText("15 deliveries failed").waitFor();
+      await page.getByRole("main").getByText("15 deliveries failed").waitFor();
       receiver.mode = "verifies";
       await press(button(page, /^Resend these.*422/));
       await page.getByText("3 of 3 resent").waitFor();
