@@ -77,7 +77,7 @@ function Failing(): JSX.Element | null {
       {length > 1 ? (
         <details>
           <summary>
-            <strong>{length} endpoints are failing</strong>
+            <strong>{plural(length, "endpoint")} are failing</strong>
           </summary>
           {list}
         </details>
