@@ -7,6 +7,7 @@ import { caOption, headerOption, reachOf, secretOption, type ReceiverFlags } fro
 import { clockTime } from "../terminal/clock-time.ts";
 import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
+import { resultJson } from "../terminal/result-json.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
 interface ListenFlags extends ReceiverFlags {
@@ -98,14 +99,13 @@ function announce(url: string, flags: ListenFlags, { print, colors }: Terminal):
 }
 
 function jsonOf({ body, message, forwarded, ...heard }: Heard): string {
-  const { outcome, status, code, durationMs } = forwarded ?? {};
   return jsonLine({
     event: "heard",
     ...heard,
     type: message?.type,
     messageId: message?.messageId,
     body: body && Buffer.from(body).toString("utf8"),
-    forwarded: forwarded && { outcome, status, code, durationMs },
+    forwarded: forwarded && resultJson(forwarded),
   });
 }
 

@@ -12,6 +12,7 @@ import {
 } from "./receiver-options.ts";
 import { examples } from "./examples.ts";
 import { createProgress } from "../terminal/progress.ts";
+import { resultJson } from "../terminal/result-json.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
@@ -101,8 +102,8 @@ function summarise(
   }
 }
 
-function resultLine({ line, result: { outcome, status, code, durationMs } }: ReplayedRequest): string {
-  return jsonLine({ line, outcome, status, code, durationMs });
+function resultLine({ line, result }: ReplayedRequest): string {
+  return jsonLine({ line, ...resultJson(result) });
 }
 
 function failureLine({ line, result }: ReplayedRequest, endpoint: string): string {

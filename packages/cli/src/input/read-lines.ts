@@ -23,6 +23,7 @@ export const BEGINNING: Place = { number: 0, end: 0 };
 
 /**
  * Reads a file line by line, never more than one line of it in memory. Empty lines are left out, and so is a byte order mark.
+ * Rejects with a RangeError for a line that is too long, and for a file in UTF-16.
  *
  * @param after Where the chunks begin: after the line of this number, which ended at this byte. Default: the beginning.
  */
@@ -55,7 +56,12 @@ export async function* readLines(
     yield { number: number + 1, text: textOf(bytes, number + 1), end: end + bytes.length, isWhole: false };
 }
 
+/** How a file in UTF-16 begins, in each order of bytes. */
+const UTF_16: ReadonlySet<string> = new Set(["fffe", "feff"]);
+
 function textOf(bytes: Buffer, number: number): string {
+  if (number === 1 && UTF_16.has(bytes.toString("hex", 0, 2)))
+    throw new RangeError("It is UTF-16, as > of Windows PowerShell writes it. Save it as UTF-8.");
   const text = bytes.toString("utf8");
   return number === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
 }

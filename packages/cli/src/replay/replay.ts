@@ -124,8 +124,7 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
       onResult?.({ line: number, result, progress });
     });
   } catch (error) {
-    if (error instanceof RangeError)
-      throw new RecordingError(`${error.message} The file is not a recording.`);
+    if (error instanceof RangeError) throw new RecordingError(`${file} is not a recording. ${error.message}`);
     // The system's error about reading: a directory, or a disk that fails.
     if (isError(error) && "syscall" in error) unreadable(file)(error);
     throw error;

@@ -193,7 +193,9 @@ describe("countersign listen", () => {
       "--json",
     ]);
     expect(await post(command.url, BODIES[1] ?? "")).toMatchObject({ status: 502 });
-    await command.printed(/"forwarded":\{"outcome":"network","code":"ECONNREFUSED"/);
+    await command.printed(
+      /"forwarded":\{"outcome":"network","code":"ECONNREFUSED","durationMs":\d+(?:\.\d)?\}/,
+    );
     expect(await post(command.url, BODIES[1] ?? "")).toMatchObject({ status: 502 });
   });
 

@@ -174,6 +174,14 @@ describe("replay", () => {
   });
 });
 
+it("--json has times with one decimal, as events and the API have them", async () => {
+  const file = recording([Buffer.from("{}")]);
+  const { stdout } = await runCommand(["replay", file, "--to", to, "--json"]);
+  expect(stdout.split("\n")[0]).toMatch(
+    /^\{"line":1,"outcome":"success","status":204,"durationMs":\d+(?:\.\d)?\}$/,
+  );
+});
+
 describe("readLines", () => {
   it("leaves out the byte order mark and the carriage returns that programs on Windows write", async () => {
     const chunks = async function* (): AsyncGenerator<Buffer> {
@@ -182,6 +190,27 @@ describe("readLines", () => {
     const read: unknown[] = [];
     for await (const { text } of readLines(chunks())) read.push(JSON.parse(text));
     expect(read).toEqual([{ a: 1 }, { b: "\uFEFF" }]);
+  });
+
+  it("says of a file in UTF-16, as Windows PowerShell writes it, how to save it", async () => {
+    for (const bom of ["fffe", "feff"]) {
+      const chunks = async function* (): AsyncGenerator<Buffer> {
+        yield Buffer.concat([Buffer.from(bom, "hex"), Buffer.from('{"a":1}\r\n', "utf16le")]);
+      };
+      await expect(readLines(chunks()).next()).rejects.toThrow(/UTF-16.* Save it as UTF-8\./);
+    }
+    const file = join(temporaryDirectory(), "calls.jsonl");
+    writeFileSync(file, '\uFEFF{"type":"track","userId":"u1","event":"Ordered"}\r\n', "utf16le");
+    for (const args of [
+      ["send", "--file", file, "--to", to],
+      ["import", file, "--server", to],
+      ["replay", file, "--to", to],
+    ]) {
+      const { code, stderr } = await runCommand(args);
+      expect([args[0], code, stderr]).toEqual([args[0], 2, expect.stringContaining("Save it as UTF-8.")]);
+      expect(stderr).toContain(file);
+    }
+    expect(received).toEqual([]);
   });
 
   it("reads the same lines, wherever the file is cut into chunks", async () => {
