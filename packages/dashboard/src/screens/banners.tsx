@@ -61,7 +61,8 @@ function Failing(): JSX.Element | null {
       {failing.value.map(({ url, destination, failingSince = "", lastFailure }) => (
         <li key={nameOf({ url, destination })} class="actions">
           <strong>Failing since {clockTime(failingSince, serverNow())}</strong>
-          <span>
+          {/* Not told again whenever a number changes. */}
+          <span aria-live="off">
             {shortUrl(nameOf({ url, destination }))}: {lastFailure?.answer}
             {leftOf(destination)}
           </span>

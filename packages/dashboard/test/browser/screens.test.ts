@@ -849,6 +849,26 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     }
   });
 
+  it("tell a screen reader that an endpoint fails, and not again whenever the number that waits changes", async () => {
+    const { server, receiver, track } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered", 6);
+    const page = await openPage(`${server.url}/#/recover`, { clock: true });
+    const banner = page.getByRole("alert");
+    const told = `[...document.querySelectorAll(".banners [role=alert]")].map((one) => {
+      const words = one.cloneNode(true);
+      for (const quiet of words.querySelectorAll("[aria-live=off]")) quiet.remove();
+      return words.textContent;
+    })`;
+    await banner.getByText(/6 deliveries waiting/).waitFor();
+    const before = await page.evaluate(told);
+    await track("Ordered", 3);
+    await page.clock.runFor(15_000);
+    await banner.getByText(/9 deliveries waiting/).waitFor();
+    expect(await page.evaluate(told)).toEqual(before);
+    expect(before).toEqual([expect.stringContaining("Failing since")]);
+  });
+
   it("recover: a resend that ended while another screen was shown has ended", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "missing";
