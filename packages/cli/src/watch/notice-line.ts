@@ -44,14 +44,14 @@ export function noticeOf(event: LiveEvent): Notice | undefined {
         "notices",
         "failing",
         "bad",
-        `${event.endpoint}: ${event.failures} attempts in a row have failed`,
+        `${nameOf(event)}: ${event.failures} attempts in a row have failed`,
       );
     case "recovered":
       return notice(
         "notices",
         "recovered",
         "good",
-        `${event.endpoint}: it accepted a message after ${event.failures} failed attempts`,
+        `${nameOf(event)}: it accepted a message after ${event.failures} failed attempts`,
       );
     case "store_error":
       return notice("errors", "error", "bad", event.message);
@@ -80,6 +80,17 @@ export function noticeOf(event: LiveEvent): Notice | undefined {
     default:
       return undefined;
   }
+}
+
+/** An endpoint as the page names it: the URL alone can be that of several destinations. */
+function nameOf({
+  endpoint,
+  destination,
+}: {
+  readonly endpoint: string;
+  readonly destination: string;
+}): string {
+  return `${endpoint} (${destination})`;
 }
 
 function faultText({ fault, remaining }: FaultJson, change: "injected" | "cancelled"): string {

@@ -117,6 +117,28 @@ it("what is more than a person can read is summed up, by the clock of what happe
   expect(lines.at(-1)).toMatch(/^17:24:02 +1 notice +\(more than 50 lines a second/);
 });
 
+it("an endpoint that fails, and answers again, is told with its destination: several can have the same URL", () => {
+  const { reporter, lines } = reporterOf();
+  const last = { round: 5, endpoint: "http://a/", startedAt: "", durationMs: 1 } as AttemptEventJson;
+  const place = {
+    id: "",
+    at: at("17:24:02"),
+    endpoint: "http://a/",
+    failures: 5,
+    since: at("17:24:02"),
+    last,
+  };
+  for (const destination of ["shop/orders", "shop/mail"])
+    for (const event of ["failing", "recovered"] as const) reporter.report({ ...place, event, destination });
+  reporter.close();
+  expect(lines).toEqual([
+    "17:24:02 failing   http://a/ (shop/orders): 5 attempts in a row have failed",
+    "17:24:02 recovered http://a/ (shop/orders): it accepted a message after 5 failed attempts",
+    "17:24:02 failing   http://a/ (shop/mail): 5 attempts in a row have failed",
+    "17:24:02 recovered http://a/ (shop/mail): it accepted a message after 5 failed attempts",
+  ]);
+});
+
 it("the totals that docs/cli.md shows of a longer session are those of such a session", () => {
   const sums = {
     accepted: 18,
