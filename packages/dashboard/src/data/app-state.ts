@@ -178,7 +178,7 @@ const ASK_EVERY_MS = 10_000;
 
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
-  openStream(receive);
+  const check = openStream(receive);
   void loadAll();
   // The stream tells when to begin. Where it cannot be opened, the list is shown all the same.
   setTimeout(() => void (isRead || begin()), 1_000);
@@ -188,7 +188,7 @@ export function start(): void {
     if (screen !== "deliveries" || !isRead || JSON.stringify(filter) === JSON.stringify(list.filter)) return;
     void list.load(filter);
   });
-  setInterval(() => void list.count(true), COUNT_EVERY_MS);
+  setInterval(() => void list.count(true).then(check), COUNT_EVERY_MS);
   setInterval(
     () => void Promise.allSettled([loadClock(), failing.value.length > 0 && loadStats()]),
     ASK_EVERY_MS,

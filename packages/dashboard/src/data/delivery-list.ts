@@ -214,20 +214,23 @@ export class DeliveryList {
    * Asks how many there are: events tell of those that come, not of those that are no longer kept.
    *
    * @param follows Whether the list follows where it has more rows than that.
+   * @returns The last event that is counted, where it is known.
    */
-  async count(follows = false): Promise<void> {
+  async count(follows = false): Promise<string | undefined> {
     const load = this.#load;
     const { length } = this.rows;
     this.#asking += 1;
     try {
       const counts = await readCounts(this.#filter);
-      if (load !== this.#load) return;
+      if (load !== this.#load) return undefined;
       this.#counts = counts;
       for (const told of this.#meanwhile) this.#add(told);
       this.#changed();
       if (follows && (counts.total?.count ?? length) < length) this.outdate();
+      return counts.all?.lastEvent;
     } catch {
       // It is asked again.
+      return undefined;
     } finally {
       this.#asking -= 1;
       if (this.#asking === 0) this.#meanwhile = [];

@@ -22,11 +22,21 @@ const REOPEN_MS = 2_000;
  */
 const OTHERS = 2;
 
-/** Opens the stream, and opens it again whenever it ends. `listener` gets the events in order. */
-export function openStream(listener: (events: readonly LiveEvent[]) => void): void {
+/**
+ * Opens the stream, and opens it again whenever it ends. `listener` gets the events in order.
+ *
+ * Returns what to call now and then with the last event that the server has told of: if none has come since the call
+ * before, though there was one, the stream is opened anew. Its connection can be there and bring nothing, after a pause of this
+ * machine or through a proxy.
+ */
+export function openStream(
+  listener: (events: readonly LiveEvent[]) => void,
+): (told: string | undefined) => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last = "";
+  /** What `last` was, and what it was to be, when it was looked at before. */
+  let [had, due] = ["", ""];
   let others = 0;
   const tabs = new BroadcastChannel("looked at");
 
@@ -68,4 +78,12 @@ export function openStream(listener: (events: readonly LiveEvent[]) => void): vo
   });
   addEventListener("visibilitychange", look);
   look();
+  return (told) => {
+    if (source && last === had && last !== due) {
+      source.close();
+      source.dispatchEvent(new Event("error"));
+    }
+    had = last;
+    due = (source && told) ?? last;
+  };
 }

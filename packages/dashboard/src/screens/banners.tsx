@@ -93,14 +93,12 @@ function Failing(): JSX.Element | null {
 function leftOf(destination: string): string {
   const found = stats.value?.destinations.find((one) => one.destination === destination);
   if (!found) return "";
-  const { pending, oldestPendingAt, failed, expired } = found;
-  const until = Date.parse(oldestPendingAt ?? "") + status.value.retryWindowMs;
-  const lost = failed + expired;
-  return (
-    (until
-      ? `. ${plural(pending, "delivery")} waiting, the first expires at ${clockTime(until, serverNow())}`
-      : "") + (lost ? `. ${plural(lost, "delivery")} failed or expired` : "")
-  );
+  const { pending, oldestPendingAt = "", failed, expired } = found;
+  const until = Date.parse(oldestPendingAt) + status.value.retryWindowMs;
+  const waiting = until
+    ? `. ${plural(pending, "delivery")} waiting, the first expires at ${clockTime(until, serverNow())}`
+    : "";
+  return failed + expired ? `${waiting}. ${plural(failed + expired, "delivery")} failed or expired` : waiting;
 }
 
 interface Props {

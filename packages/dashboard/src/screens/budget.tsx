@@ -19,10 +19,9 @@ export function Budget(): JSX.Element {
     <div class="screen">
       <h2>The budget</h2>
       <p class="lead">
-        An endpoint has {duration(budgetMs)} to answer. Later than that, the attempt has failed and is
-        repeated. A bar counts attempts since the server has started. It leads to deliveries by their last
-        attempt, so the numbers can differ: an attempt that was repeated is not in that list, and one before
-        the start is not in the bar.
+        An endpoint has {duration(budgetMs)} to answer. After that, the attempt has failed and is repeated. A
+        bar counts attempts since the server has started. It leads to deliveries by their last attempt, so the
+        numbers can differ.
       </p>
       {found?.length === 0 && <p class="empty">No attempts yet.</p>}
       {found?.map((endpoint) => (

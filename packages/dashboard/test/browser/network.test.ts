@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { describe, expect, it, vi } from "vitest";
-import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { missing, openPage, settled, useBrowser, why } from "../support/browser.ts";
 import { expectFocus } from "../support/hands.ts";
 import { layLink, type Link } from "../support/link.ts";
 import { startSetting, type Setting } from "../support/setting.ts";
@@ -100,6 +100,32 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     await page.getByText("The receiver answered 204").waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
     expect(await page.getByText(/^No answer/).count()).toBe(0);
+  });
+
+  it("what a stream that is there has not brought is shown within minutes, since the number said 3 and the list had none", async () => {
+    const { server, track } = await startSetting();
+    const link = await layLink(server.url);
+    const page = await openPage(link.url, { clock: true });
+    let opened = 0;
+    page.on("request", (request) => {
+      if (request.url().includes("/api/events")) opened += 1;
+    });
+    // A stream that brings everything, or has nothing to bring, stays open.
+    await track("Seen", 2);
+    await expect.poll(() => page.getByRole("row").filter({ hasText: "Seen" }).count()).toBe(2);
+    for (let minutes = 0; minutes < 4; minutes += 1) {
+      await page.clock.runFor(60_000);
+      await settled(page);
+    }
+    expect(opened).toBe(0);
+    link.hush();
+    await track("Unseen", 3);
+    await vi.waitFor(async () => {
+      await page.clock.runFor(10_000);
+      expect(opened).toBeGreaterThan(0);
+    });
+    await expect.poll(() => page.getByRole("row").filter({ hasText: "Unseen" }).count()).toBe(3);
+    await page.getByText("Live", { exact: true }).waitFor();
   });
 
   it("says within 15 seconds that the server does not answer, though nobody does anything", async () => {

@@ -10,6 +10,8 @@ export interface Link {
   cut(): void;
   /** Passes nothing on, and keeps every connection, until it is mended: so it is before a server that hangs. */
   freeze(): void;
+  /** Passes nothing more on of the event streams that are open. The rest goes on, and so does a stream that is opened later. */
+  hush(): void;
   mend(): void;
 }
 
@@ -17,6 +19,7 @@ export interface Link {
 export async function layLink(to: string): Promise<Link> {
   const { port, hostname } = new URL(to);
   const sockets = new Set<Socket>();
+  const streams = new Set<Socket>();
   let [isCut, isFrozen] = [false, false];
   const pass = (from: Socket, into: Socket): void => {
     sockets.add(from);
@@ -36,6 +39,9 @@ export async function layLink(to: string): Promise<Link> {
     const far = connect(Number(port), hostname);
     pass(near, far);
     pass(far, near);
+    near.on("data", (chunk) => {
+      if (chunk.includes("GET /api/events")) streams.add(far);
+    });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -53,6 +59,9 @@ export async function layLink(to: string): Promise<Link> {
     freeze() {
       isFrozen = true;
       for (const socket of sockets) socket.pause();
+    },
+    hush() {
+      for (const stream of streams) stream.removeAllListeners("data").resume();
     },
     mend() {
       [isCut, isFrozen] = [false, false];

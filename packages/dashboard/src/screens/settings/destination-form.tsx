@@ -112,7 +112,7 @@ export function DestinationForm({ source, destination }: Props): JSX.Element {
             />
             Deliver to this destination
           </label>
-          <p class="note">Otherwise its deliveries wait, and new calls are never sent to it.</p>
+          <p class="note">Otherwise deliveries wait, and new calls are never sent.</p>
         </li>
       </ol>
       {outcome.isStale === true && (
