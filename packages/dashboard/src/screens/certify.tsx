@@ -41,7 +41,7 @@ export function Certify(): JSX.Element {
       <h2>Certify</h2>
       <p class="lead">
         Sends well over a hundred messages: some that a receiver must accept, and forged and broken ones that
-        it must refuse. It handles what it accepts as any other.
+        it must refuse. It handles those that it accepts like any other.
       </p>
       <div class="card stack">
         <div class="actions">
