@@ -1,4 +1,3 @@
-import { systemClock } from "@countersign/protocol";
 import { describe, expect, it } from "vitest";
 import type { HandOver } from "../src/delivery/lane.ts";
 import { Settler, type SettlerOptions } from "../src/delivery/settler.ts";
@@ -12,7 +11,7 @@ function newSettler(): Settler {
     connections,
     partitions,
     names: namesOf("countersign"),
-    clock: systemClock(),
+    now: Date.now,
     failed: () => {},
   } as unknown as SettlerOptions);
 }

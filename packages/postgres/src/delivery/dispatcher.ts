@@ -208,6 +208,7 @@ export class Dispatcher {
   }
 
   #startWaiting(lane: Lane): void {
+    if (lane.waiting === 0 || !this.#options.membership().mayDeliver()) return;
     const share = this.shareOf(lane);
     while (lane.waiting > 0 && lane.places(share) > 0) {
       const next = lane.nextWaiting();
@@ -242,7 +243,8 @@ export class Dispatcher {
     for (const lane of new Set(lanes)) this.#startWaiting(lane);
   };
 
-  #finish(handOver: HandOver, settlement: Settlement, release: () => void): void {
+  #finish(handOver: HandOver, result: Settlement, release: () => void): void {
+    const settlement = inTime(handOver.due, result, this.#options.membership().clockSetByMs);
     this.#options.settler.settle(handOver, settlement, (isStored) => {
       this.#finished(handOver, settlement, isStored);
       release();
@@ -276,4 +278,17 @@ export class Dispatcher {
 /** The settlement of a delivery that was not attempted: it is due as before. */
 function unchanged({ dueAt, rounds, progress }: DueDelivery): Settlement {
   return { state: "pending", dueAt, rounds, progress, attempts: [] };
+}
+
+/** A settlement in the time by which its delivery was claimed, if the clock was set since, forward or back. */
+function inTime(due: DueDelivery, settlement: Settlement, setByMs: number): Settlement {
+  if (setByMs === 0) return settlement;
+  const { state, attempts } = settlement;
+  if (state === "pending") {
+    const { dueAt } = settlement;
+    return dueAt === due.dueAt ? settlement : { ...settlement, dueAt: Math.round(dueAt - setByMs) };
+  }
+  // There may be time left. If there is not, the next claim finds so.
+  if (state === "expired" && setByMs > 0) return { ...unchanged(due), attempts };
+  return { ...settlement, endedAt: Math.round(settlement.endedAt - setByMs) };
 }

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Clock } from "@countersign/protocol";
 import type { Settlement } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
@@ -40,7 +39,8 @@ export interface SettlerOptions {
   readonly connections: Connections;
   readonly names: Names;
   readonly partitions: DayPartitions;
-  readonly clock: Clock;
+  /** The time, also after this machine's clock was set. */
+  readonly now: () => number;
   readonly failed: (error: Error) => void;
 }
 
@@ -65,7 +65,7 @@ export class Settler {
   /** @param done Called once: with true when the settlement was stored, with false when the claim was lost. */
   settle(handOver: HandOver, settlement: Settlement, done: (isStored: boolean) => void): void {
     const { id, source, acceptedAt } = handOver.due.delivery;
-    const now = Math.floor(this.#options.clock.now());
+    const now = Math.floor(this.#options.now());
     this.#add(source, { id, claim: handOver.claim, settlement, acceptedAt, now, handOver, done });
   }
 

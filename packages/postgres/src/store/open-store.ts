@@ -86,7 +86,8 @@ export class OpenStore {
     this.log = new DeliveryLog(connections, names);
     this.#changes = new DeliveryChanges(connections, names);
     this.#repeats = new RepeatQueue(this.#changes, partitions, () => this.membership.id);
-    this.#settler = new Settler({ ...shared, partitions, failed });
+    const now = (): number => clock.now() - this.membership.clockSetByMs;
+    this.#settler = new Settler({ connections, names, partitions, now, failed });
     this.dispatcher = new Dispatcher({
       ...shared,
       claims: this.#claims,
@@ -182,6 +183,7 @@ export class OpenStore {
   }
 
   async hasten(id: string, source: string | undefined): Promise<boolean> {
+    this.#assertSafe();
     const of = source ?? (await this.log.sourceOf(id));
     if (of === undefined) return false;
     const destination = await this.#changes.hasten(id, of, Math.floor(this.#options.context.clock.now()));
@@ -194,6 +196,7 @@ export class OpenStore {
     deliveries: readonly Pick<DeliverySummary, "id" | "source">[],
     dueAt: number,
   ): Promise<number> {
+    this.#assertSafe();
     let count = 0;
     for (const source of new Set(deliveries.map((delivery) => delivery.source))) {
       const own = deliveries.filter((delivery) => delivery.source === source);

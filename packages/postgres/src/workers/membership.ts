@@ -4,6 +4,7 @@ import type { StoreState } from "@countersign/sender/store";
 import { failureOf } from "../database/postgres-error.ts";
 import { LARGEST_SKEW_MS, skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
+import { SetClock, setClockReason } from "./set-clock.ts";
 import { Suspects } from "./suspects.ts";
 import { WorkerList } from "./worker-list.ts";
 import type { HeartbeatRow } from "./worker-statements.ts";
@@ -51,6 +52,7 @@ export class Membership {
   readonly #options: MembershipOptions;
   readonly #heart: Heart;
   readonly #suspects: Suspects;
+  readonly #setClock: SetClock;
   #id: string = randomUUID();
   #epoch = 1;
   #joined = 0;
@@ -65,6 +67,8 @@ export class Membership {
   #isTakingOver = false;
   #lastBeat = Number.NEGATIVE_INFINITY;
   #unsafe: string | undefined;
+  /** Whether something was held back because of the clock, which is to begin when it is right. */
+  #isHeldBack = false;
   #state = "";
   /** By how much the clock was told to be wrong. */
   #toldSkewMs = 0;
@@ -75,6 +79,7 @@ export class Membership {
     this.#options = options;
     const beatMs = Math.min(LONGEST_BEAT_MS, options.leaseMs / 5);
     this.#suspects = new Suspects(beatMs * 0.9);
+    this.#setClock = new SetClock(options.clock);
     this.#heart = new Heart({
       beatMs,
       beat: () => this.#beat(),
@@ -106,14 +111,26 @@ export class Membership {
 
   /** Why nothing may be accepted; undefined when it may. */
   get unsafe(): string | undefined {
-    return this.#unsafe;
+    if (this.#unsafe !== undefined) return this.#unsafe;
+    const byMs = this.clockSetByMs;
+    return byMs === 0 ? undefined : setClockReason(byMs);
+  }
+
+  /** By how many milliseconds the clock was set since it agreed with the database's. */
+  get clockSetByMs(): number {
+    return this.#options.isVirtual ? 0 : this.#setClock.byMs;
+  }
+
+  /** Whether what was claimed may be delivered. If not, `changed` is called when it may. */
+  mayDeliver(): boolean {
+    const may = this.unsafe === undefined;
+    this.#isHeldBack ||= !may;
+    return may;
   }
 
   /** Whether something may be claimed now. */
   get mayClaim(): boolean {
-    return (
-      this.#isActive && this.#isFresh && !this.#renewing && !this.#isStopped && this.#unsafe === undefined
-    );
+    return this.#isActive && this.#isFresh && !this.#renewing && !this.#isStopped && this.mayDeliver();
   }
 
   get #isFresh(): boolean {
@@ -209,9 +226,12 @@ export class Membership {
     const reading = { before, after: clock.now(), database: mine.now };
     this.#unsafe = isVirtual ? undefined : unsafeClock(reading);
     const up = { state: "up", reason: remark() } as const;
-    if (this.#unsafe === undefined) this.#say(up);
-    else this.#sayUnsafe(this.#unsafe, skewOf(reading));
+    if (this.#unsafe === undefined) {
+      this.#setClock.agrees();
+      this.#say(up);
+    } else this.#sayUnsafe(this.#unsafe, skewOf(reading));
     this.#keepTo(rows, mine);
+    this.#beginHeldBack();
     if (this.#isToAnnounce) await this.#announce();
     beaten(mine);
     await this.#takeOver(rows);
@@ -228,6 +248,12 @@ export class Membership {
     }
     this.#isActive = !this.#isToAnnounce && mine.delivers && this.#list.leavesRoom(this.#joined);
     if (had !== `${this.#isActive} ${this.#list.parts}`) changed();
+  }
+
+  #beginHeldBack(): void {
+    if (!this.#isHeldBack || this.#unsafe !== undefined) return;
+    this.#isHeldBack = false;
+    this.#options.changed();
   }
 
   async #takeOver(rows: readonly HeartbeatRow[]): Promise<void> {
