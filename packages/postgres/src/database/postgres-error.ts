@@ -103,6 +103,22 @@ const KNOWN: Readonly<Record<string, Known>> = {
   },
 };
 
+/** What the server refuses a connection for, by the words that follow the code of a wrong user. Those of other languages are not known. */
+const REFUSALS: readonly (readonly [pattern: RegExp, text: string])[] = [
+  [
+    /pg_hba\.conf.*no encryption/,
+    "The database takes no connection from this machine without TLS, or none at all. Add sslmode=verify-full to the URL, or an entry to pg_hba.conf of the database.",
+  ],
+  [
+    /pg_hba\.conf/,
+    "The database takes no connection of this user to this database from this machine. Check the URL, or add an entry to pg_hba.conf of the database.",
+  ],
+  [
+    /client certificate/,
+    "The database asks for a certificate of its client. Add sslcert=FILE and sslkey=FILE to the URL.",
+  ],
+];
+
 /** What keeps the driver from a connection for as long as the URL is as it is, by its message and code, and what to do. */
 const LASTING: readonly (readonly [pattern: RegExp, text: string])[] = [
   [/password must be a/, "The database asks for a password, and the URL has none."],
@@ -111,10 +127,28 @@ const LASTING: readonly (readonly [pattern: RegExp, text: string])[] = [
     "The database does not offer TLS, and the URL asks for it. Leave out sslmode and ssl, or write sslmode=disable.",
   ],
   [
+    /\bERR_TLS_CERT_ALTNAME_INVALID$/,
+    "The certificate of the database is for another host. In the URL, write the host name that the certificate has, or have the database use one with this name.",
+  ],
+  [
+    /\bCERT_HAS_EXPIRED$/,
+    "The certificate of the database, or of its authority, has expired. Renew it, and check the clock of this machine.",
+  ],
+  [
+    /\bCERT_NOT_YET_VALID$/,
+    "The certificate of the database, or of its authority, is not valid yet. Check the clock of this machine, and the certificate.",
+  ],
+  [
     /\b(?:ERR_TLS_\w+|CERT_\w+|SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+)$/,
-    "The certificate of the database is not trusted. Add sslrootcert=FILE to the URL, with the certificate of its authority.",
+    "The certificate of the database is not trusted. Add sslrootcert=FILE to the URL, with the certificate of its authority; if it is there, the file has another one.",
   ],
 ];
+
+function knownOf(state: string, message: string): Known | undefined {
+  const known = KNOWN[state];
+  const refusal = known === REFUSED ? REFUSALS.find(([pattern]) => pattern.test(message)) : undefined;
+  return refusal === undefined ? known : { ...REFUSED, text: refusal[1] };
+}
 
 /** Whether a connection has ended during the command, so that its fate is not known. Class 08 is that of poolers. */
 function isCutOff(state: string): boolean {
@@ -237,8 +271,8 @@ export function storeErrorOf(error: unknown): StoreError {
       error,
     );
   }
-  const known = KNOWN[sqlStateOf(error) ?? ""];
   const message = messageOf(error);
+  const known = knownOf(sqlStateOf(error) ?? "", message);
   if (known !== undefined) return new StoreError(known.code, `${known.text} (${message})`, error);
   if (error instanceof NotInTimeError) return new StoreError("ERR_STORE_FAILED", message, error);
   if (error instanceof NotReachedError) {
