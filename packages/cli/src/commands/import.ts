@@ -56,7 +56,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
   });
   const progress = await createProgress(terminal, json ? undefined : "Importing", 100);
   // Where there is a bar, only the bar can make room for a line.
-  const hasBar = terminal.stdout.isTTY && !json;
+  const hasBar = terminal.draws && !json;
   const tell = withoutRepeats((text) =>
     hasBar ? progress.print(`countersign: ${text}`) : terminal.complain(text),
   );

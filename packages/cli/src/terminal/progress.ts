@@ -17,11 +17,11 @@ export interface Progress {
  * @param total The value at which it is done.
  */
 export async function createProgress(
-  { stdout, print }: Terminal,
+  { stdout, draws, print }: Terminal,
   label: string | undefined,
   total: number,
 ): Promise<Progress> {
-  if (!stdout.isTTY || label === undefined) return { update: () => {}, print, stop: () => {} };
+  if (!draws || label === undefined) return { update: () => {}, print, stop: () => {} };
   // Most runs have no terminal, and do not wait for it to load.
   const { MultiBar } = await import("cli-progress");
   // Of the bars of this library, only those of a group can have lines printed above them.

@@ -9,6 +9,8 @@ export interface Terminal {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
   readonly cwd: string;
+  /** Whether standard output is a terminal that can move its cursor and has colours: one whose TERM is `dumb` shows the codes instead. */
+  readonly draws: boolean;
   /** Colours on a terminal, plain text elsewhere and where NO_COLOR is set. */
   readonly colors: ReturnType<typeof createColors>;
   /** Writes a line to standard output. */
@@ -30,10 +32,13 @@ export function terminalOf(host: NodeJS.Process): Terminal {
       ),
     onReadAgain: (lost) => complain(`Standard output is read again. Lines that were lost: ${lost}.`),
   });
+  // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
+  const draws = "isTTY" in stdout && stdout.isTTY && env["TERM"] !== "dumb";
   return {
     stdin,
     stdout,
     stderr,
+    draws,
     get cwd() {
       try {
         return host.cwd();
@@ -41,8 +46,7 @@ export function terminalOf(host: NodeJS.Process): Terminal {
         throw new UsageError("The working directory does not exist any more. Change to one that does.");
       }
     },
-    // A stream that is not a terminal has no isTTY property, and picocolors would then guess, for example by CI.
-    colors: createColors("isTTY" in stdout && stdout.isTTY && !env["NO_COLOR"]),
+    colors: createColors(draws && !env["NO_COLOR"]),
     print,
     complain,
   };

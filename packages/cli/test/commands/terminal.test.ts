@@ -55,6 +55,7 @@ describe("colours", () => {
     ["are there on a terminal", true, {}, true],
     ["are not there elsewhere", false, {}, false],
     ["are not there where NO_COLOR is set", true, { NO_COLOR: "1" }, false],
+    ["are not there on a terminal that would show their codes", true, { TERM: "dumb" }, false],
   ])("%s", async (_title, isTTY, env, coloured) => {
     const { terminal, shown } = screen(isTTY, env);
     expect(await run(verify(bodyFile()), terminal)).toBe(0);
@@ -72,8 +73,16 @@ it("colours are not there in CI's log", async () => {
 
 describe("the progress bar", () => {
   async function certifyOn(isTTY: boolean, ...options: string[]): Promise<string> {
+    return certifyIn({}, isTTY, ...options);
+  }
+
+  async function certifyIn(
+    env: Readonly<Record<string, string>>,
+    isTTY: boolean,
+    ...options: string[]
+  ): Promise<string> {
     const receiver = closing(await startReceiver());
-    const { terminal, shown } = screen(isTTY);
+    const { terminal, shown } = screen(isTTY, env);
     const only = ["--only", "accepts-redelivery", "--only", "rejects-get"];
     expect(await run(["certify", receiver.url, "--secret", SECRET, ...only, ...options], terminal)).toBe(0);
     return shown();
@@ -83,6 +92,11 @@ describe("the progress bar", () => {
     const shown = await certifyOn(true);
     expect(shown).toContain("Auditing");
     expect(shown).toContain("2/2");
+  });
+
+  it("is missing on a terminal that cannot move its cursor", async () => {
+    const shown = await certifyIn({ TERM: "dumb" }, true);
+    expect([shown.includes("Auditing"), shown.includes(ESCAPE)]).toEqual([false, false]);
   });
 
   it("is missing elsewhere and with --json; with --verbose each audit is still printed", async () => {
