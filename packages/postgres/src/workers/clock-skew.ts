@@ -1,3 +1,5 @@
+import { durationText } from "@countersign/sender/explain";
+
 /** A clock that differs by more is not safe: deliveries would expire, or be retried early. */
 export const LARGEST_SKEW_MS = 1_000;
 
@@ -20,6 +22,6 @@ export function skewOf({ before, after, database }: Reading): number {
 export function unsafeClock(reading: Reading): string | undefined {
   const skew = skewOf(reading);
   if (Math.abs(skew) <= LARGEST_SKEW_MS) return undefined;
-  const how = `${(Math.abs(skew) / 1_000).toFixed(1)} s ${skew > 0 ? "ahead of" : "behind"}`;
+  const how = `${durationText(Math.abs(skew))} ${skew > 0 ? "ahead of" : "behind"}`;
   return `The clock of this machine is ${how} the clock of the database. Nothing is accepted or delivered here until they agree to within 1 s: synchronise both, with NTP.`;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from "@countersign/protocol";
+import { durationText } from "@countersign/sender/explain";
 import { LARGEST_SKEW_MS } from "./clock-skew.ts";
 
 /**
@@ -43,6 +44,6 @@ function uptime(): number {
 
 /** Why nothing is accepted until the next heartbeat. */
 export function setClockReason(byMs: number): string {
-  const how = `set ${byMs > 0 ? "forward" : "back"} by ${(Math.abs(byMs) / 1_000).toFixed(1)} s`;
+  const how = `set ${byMs > 0 ? "forward" : "back"} by ${durationText(Math.abs(byMs))}`;
   return `The clock of this machine was ${how}. Nothing is accepted or delivered here until it was compared with the clock of the database: repeat it in a second.`;
 }
