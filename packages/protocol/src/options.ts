@@ -120,6 +120,14 @@ export function checkFunction(what: string, value: unknown): void {
   throw new TypeError(`${what} must be a function, not ${describeKind(value)}.`);
 }
 
+/**
+ * Whether anyone could guess a secret: it consists of white space, or is what a value that is not set becomes as text.
+ * `process.env.SECRET = config.secret` stores "undefined".
+ */
+export function isGuessable(secret: string): boolean {
+  return ["", "undefined", "null"].includes(secret.trim());
+}
+
 /** How many letters have to be added, removed or replaced to turn one text into another. */
 function editDistance(from: string, to: string): number {
   // A given name can have any length. One that is much longer is not near, and must cost nothing.

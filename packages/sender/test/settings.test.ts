@@ -83,6 +83,11 @@ describe("settings that are wrong", () => {
       `${WHERE}: sources[0].destinations[0].secret must not consist of white space`,
     ],
     [
+      "a secret that a variable without a value became",
+      destination({ secret: "undefined" }),
+      `${WHERE}: sources[0].destinations[0].secret must not consist of white space, or be "undefined" or "null"`,
+    ],
+    [
       "enabled of another kind",
       destination({ enabled: "yes" }),
       `${WHERE}: sources[0].destinations[0].enabled must be true or false.`,

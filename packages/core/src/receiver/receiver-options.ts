@@ -4,6 +4,7 @@ import {
   checkOptionNames,
   checkPort,
   EVENTS_SYNONYMS,
+  isGuessable,
   ON_REJECTED_SYNONYMS,
   SECRET_SYNONYMS,
   type OptionHints,
@@ -209,11 +210,13 @@ export function configuredSecret<TRequest>(
   return secrets;
 }
 
-/** The secrets as a list. @throws TypeError for an empty one, or one of white space: anyone could guess it. */
+/** The secrets as a list. @throws TypeError for an empty one, and for one that anyone could guess. */
 export function usableSecrets(secret: Secrets): readonly string[] {
   const secrets = secretList(secret);
-  if (secrets.some((one) => one.trim() === "")) {
-    throw new TypeError("The secret must not consist of white space. Set the shared secret.");
+  if (secrets.some(isGuessable)) {
+    throw new TypeError(
+      'The secret must not consist of white space, or be "undefined" or "null". Set the shared secret.',
+    );
   }
   return secrets;
 }
