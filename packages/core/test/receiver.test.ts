@@ -426,14 +426,18 @@ describe("createReceiver", () => {
       { sharedSecret: SECRET },
       /unknown option "sharedSecret": it is called secret here/,
     ],
-    ["a secret of white space", { secret: " \t\n" }, /must not consist of white space/],
+    ["a secret of white space", { secret: " \t\n" }, /must not be white space/],
     [
       "a secret that a variable without a value became",
       { secret: "undefined" },
-      /or be "undefined" or "null"/,
+      /must not be white space, "undefined" or "null"/,
     ],
-    ["a secret that is the text of null", { secret: ["a", "null\n"] }, /or be "undefined" or "null"/],
-    ["a secret of white space in a list", { secret: ["a", " "] }, /must not consist of white space/],
+    [
+      "a secret that is the text of null",
+      { secret: ["a", "null\n"] },
+      /must not be white space, "undefined" or "null"/,
+    ],
+    ["a secret of white space in a list", { secret: ["a", " "] }, /must not be white space/],
     [
       "an invalidEvents it does not know",
       { secret: SECRET, invalidEvents: "ignore" },

@@ -125,7 +125,7 @@ export function checkFunction(what: string, value: unknown): void {
  * `process.env.SECRET = config.secret` stores "undefined".
  */
 export function isGuessable(secret: string): boolean {
-  return ["", "undefined", "null"].includes(secret.trim());
+  return /^(?:undefined|null)?$/.test(secret.trim());
 }
 
 /** How many letters have to be added, removed or replaced to turn one text into another. */

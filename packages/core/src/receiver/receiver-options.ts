@@ -194,7 +194,7 @@ export function configuredSecret<TRequest>(
   }
   const secret = options.secret ?? environmentVariable("WEBHOOK_SECRET");
   if (typeof secret === "function") return secret;
-  if (secret === undefined || secret === "") {
+  if (!secret) {
     throw new TypeError(
       "A webhook receiver needs a secret: pass { secret }, or set the environment variable WEBHOOK_SECRET. " +
         "To accept messages from anyone, pass { unsigned: true }.",
@@ -202,9 +202,7 @@ export function configuredSecret<TRequest>(
   }
   const secrets = usableSecrets(secret);
   if (options.retiredSecrets?.some((one) => secrets.includes(one))) {
-    throw new TypeError(
-      "A secret is in secret and in retiredSecrets, which are never accepted. Remove it from one.",
-    );
+    throw new TypeError("A secret is in secret and in retiredSecrets. Remove it from one.");
   }
   warnOfSecrets(secrets);
   return secrets;
@@ -214,9 +212,7 @@ export function configuredSecret<TRequest>(
 export function usableSecrets(secret: Secrets): readonly string[] {
   const secrets = secretList(secret);
   if (secrets.some(isGuessable)) {
-    throw new TypeError(
-      'The secret must not consist of white space, or be "undefined" or "null". Set the shared secret.',
-    );
+    throw new TypeError('The secret must not be white space, "undefined" or "null".');
   }
   return secrets;
 }
