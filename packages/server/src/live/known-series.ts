@@ -13,9 +13,14 @@ export class KnownSeries<Label extends string> {
     this.#known = known;
   }
 
+  /** Adds one that something is counted of. */
+  add(name: string): void {
+    this.#names.add(name);
+  }
+
   /** The labels of one that something is counted of. */
   of(name: string): Record<Label, string> {
-    this.#names.add(name);
+    this.add(name);
     return { [this.#label]: name } as Record<Label, string>;
   }
 
