@@ -108,8 +108,18 @@ export async function unlessStopped<T>(
   return opening.catch(() => undefined);
 }
 
-/** Where a store is, without the user and the password. */
+/** Where a store is, without the user and the password: `127.0.0.1/orders`, or `/var/run/postgresql/orders` by a socket. */
 export function placeOf(url: string): string {
-  const [place = ""] = url.split("?");
-  return place.replace(/^\w+:\/\/(?:.*@)?/su, "");
+  const [place = "", query = ""] = url.split("?");
+  const [, host = "", database = ""] = /^\w+:\/\/(?:.*@)?([^/]*)(.*)$/su.exec(place) ?? [];
+  return (new URLSearchParams(query).get("host") ?? decoded(host)) + database;
+}
+
+/** The folder of a socket can stand in place of the host, in percent codes. */
+function decoded(host: string): string {
+  try {
+    return decodeURIComponent(host);
+  } catch {
+    return host;
+  }
 }

@@ -26,6 +26,21 @@ describe("--store of a database that is away", () => {
     },
   );
 
+  it.skipIf(isWindows).each([
+    ["in the query", (folder: string) => `postgres://user:a-password@/orders?host=${folder}`],
+    [
+      "in place of the host",
+      (folder: string) => `postgres://user:a-password@${encodeURIComponent(folder)}/orders`,
+    ],
+  ])("has work name the folder of its socket, which is %s", async (_, urlOf) => {
+    const folder = temporaryDirectory();
+    const command = startCommand(["work", "--store", urlOf(folder)]);
+    await command.printed(/Waits for the store .*ENOENT/);
+    expect(command.stderr()).toContain(`Waits for the store ${folder}/orders, for a minute at most.`);
+    command.process.kill("SIGTERM");
+    expect(await command.ended).toBe(0);
+  });
+
   it.skipIf(isWindows)(
     `has work stop on SIGHUP as serve does, when its terminal is closed${noPosix}`,
     async () => {
