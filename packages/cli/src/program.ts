@@ -76,6 +76,8 @@ function commanderError(text: string, command: Command): string {
   const renamed = given === undefined ? undefined : renamedOption(given, command);
   if (renamed !== undefined) return `unknown option '${given}'. It is called ${renamed} here.`;
   const whole = /[.)]$/.test(sentence) ? sentence : `${sentence}.`;
+  // A shell makes several arguments of a value with spaces, such as a secret.
+  if (sentence.startsWith("too many arguments")) return `${whole} Put a value with spaces in double quotes.`;
   if (given === undefined) return whole;
   const meant = nearestName(
     given,

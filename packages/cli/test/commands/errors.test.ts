@@ -128,7 +128,7 @@ describe("arguments", () => {
     [
       "too many arguments",
       ["replay", "a", "b", "--to", TO],
-      "too many arguments for 'replay'. Expected 1 argument but got 2. See countersign replay --help for the options and an example.",
+      "too many arguments for 'replay'. Expected 1 argument but got 2. Put a value with spaces in double quotes. See countersign replay --help for the options and an example.",
     ],
     [
       "a port out of range",
