@@ -21,6 +21,9 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
 const NOT_NODE =
   "This command runs on Node only, and another runtime has started it. Run it with npx, or with node; with Bun, leave out --bun.";
 
+/** As `engines` of the manifest has it: npm only warns of an older one, and then a module misses what it imports. */
+const OLD_NODE = /^(?:1?\d\.\d+|20\.(?:\d|1[0-8])|21\.\d+|22\.(?:\d|1[01]))\./;
+
 /**
  * Runs the command line.
  *
@@ -45,6 +48,12 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
     }
     if (error instanceof Error && error.name === "RuntimeError") {
       terminal.complain(NOT_NODE);
+      return 2;
+    }
+    if (OLD_NODE.test(process.versions.node)) {
+      terminal.complain(
+        `This is Node ${process.versions.node}, and the command needs 20.19, 22.12 or later. Install a newer one.`,
+      );
       return 2;
     }
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -26,6 +26,26 @@ async function expectUsageError(
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
 }
 
+/** Starts as on Node 18: it has another version, and its `node:crypto` has no `hash`. */
+const OLD_NODE = `
+  import { register } from "node:module";
+  Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } });
+  const hooks = \`
+    const OLD = 'data:text/javascript,export { createHmac, createSecretKey, timingSafeEqual } from "crypto"';
+    export const resolve = (name, context, next) =>
+      name === "node:crypto" ? { url: OLD, shortCircuit: true } : next(name, context);
+  \`;
+  register("data:text/javascript," + encodeURIComponent(hooks));
+`;
+
+it("says which Node it needs, on an older one, and asks for no report", async () => {
+  await expectUsageError(
+    ["send", "track", "--to", TO, "--secret", "s"],
+    "This is Node 18.20.8, and the command needs 20.19, 22.12 or later. Install a newer one.",
+    { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(OLD_NODE)}` } },
+  );
+});
+
 describe("arguments", () => {
   it.each<[string, string[], string]>([
     [
