@@ -195,6 +195,16 @@ describe("memoryDedupe", () => {
     expect(store.claim("second")).toBe("new");
   });
 
+  it("keeps no claim that ran out, so handlers that never answer do not fill the memory", () => {
+    const { store, advance } = storeAt();
+    void store.claim("never answered");
+    advance(60_000);
+    void store.claim("next");
+    // A clock that was set back shows what is still there: the first has been forgotten, the second has not.
+    advance(-30_000);
+    expect([store.claim("never answered"), store.claim("next")]).toEqual(["new", "in-flight"]);
+  });
+
   it.each([
     ["max", { max: 0 }],
     ["ttl", { ttl: -1 }],
