@@ -20,3 +20,8 @@ export function parseDuration(value: Duration, name: string): number {
     `${name} must be milliseconds or text such as "250ms", "5s", "10m", "4h" or "7d", not ${given}.`,
   );
 }
+
+/** A measured duration as it is stored, shown and written as JSON: milliseconds with one decimal. */
+export function roundedMs(durationMs: number): number {
+  return Math.round(durationMs * 10) / 10;
+}

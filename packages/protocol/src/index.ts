@@ -16,7 +16,7 @@ export {
   type TrackCall,
 } from "./calls.ts";
 export { checkClock, LONGEST_TIMER_MS, type Clock, type ScheduledTask } from "./clock.ts";
-export { parseDuration, type Duration } from "./duration.ts";
+export { parseDuration, roundedMs, type Duration } from "./duration.ts";
 export { timeOrderedIds } from "./ids.ts";
 export {
   describeKind,

@@ -1,4 +1,4 @@
-import { type Clock, parseRetryAfter } from "@countersign/protocol";
+import { type Clock, parseRetryAfter, roundedMs } from "@countersign/protocol";
 import { performance } from "node:perf_hooks";
 import { clearTimeout, setTimeout } from "node:timers";
 import { AsyncResource } from "node:async_hooks";
@@ -290,7 +290,7 @@ function attemptOf(result: AttemptResult, round: number, endpoint: string, start
     endpoint,
     startedAt,
     // Rounded here, so that counts, filters and pages have the same number.
-    durationMs: Math.round(result.durationMs * 10) / 10,
+    durationMs: roundedMs(result.durationMs),
     outcome,
     // The transport of an app may give null.
     status: status ?? undefined,

@@ -1,9 +1,10 @@
+import { roundedMs } from "@countersign/protocol";
 import type { SenderStats } from "@countersign/sender";
 import { FAULTS } from "@countersign/sender/faults";
 import { reachabilityOf } from "../live/reachability.ts";
 import { destinationsByKey } from "../settings/find-settings.ts";
 import { attemptSummaryJson } from "../shapes/delivery-shapes.ts";
-import { iso, roundedMs } from "../shapes/times.ts";
+import { iso } from "../shapes/times.ts";
 import { Problem } from "./problem.ts";
 import { ref, type ApiContext, type Operation } from "./operation.ts";
 

@@ -1,7 +1,8 @@
+import { roundedMs } from "@countersign/protocol";
 import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
 import type { Rejection, Warning } from "../ingest/rejections.ts";
 import { attemptEventJson, deliveryJson, skippedJson } from "../shapes/delivery-shapes.ts";
-import { iso, roundedMs } from "../shapes/times.ts";
+import { iso } from "../shapes/times.ts";
 import { EventLog } from "./event-log.ts";
 import type { LiveEvent, LiveEventBody } from "./live-event.ts";
 

@@ -1,9 +1,8 @@
 import { once } from "node:events";
 import { connect, isIP, type Socket } from "node:net";
 import { assertCallable, lookupCallable, type SenderSettings } from "@countersign/sender";
-import { codeOf, isError, messageOf } from "@countersign/protocol";
+import { codeOf, isError, messageOf, roundedMs } from "@countersign/protocol";
 import { namedDestinations } from "../settings/find-settings.ts";
-import { roundedMs } from "../shapes/times.ts";
 
 /** Whether something listens where an endpoint is. */
 export interface Reachability {

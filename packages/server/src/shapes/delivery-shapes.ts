@@ -1,3 +1,4 @@
+import { roundedMs } from "@countersign/protocol";
 import type {
   Attempt,
   AttemptOutcome,
@@ -10,7 +11,7 @@ import type {
   SkipReason,
 } from "@countersign/sender";
 import { answerText } from "@countersign/sender/explain";
-import { iso, roundedMs } from "./times.ts";
+import { iso } from "./times.ts";
 
 /** The identity of a delivery, as the API and its events show it. */
 export interface DeliveryJson extends Omit<DeliveryInfo, "acceptedAt"> {
