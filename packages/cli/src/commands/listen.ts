@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { messageOf } from "@countersign/protocol";
+import { durationText } from "@countersign/sender/explain";
 import type { Heard } from "../listen/heard.ts";
 import { fileArgument, hostArgument, portArgument, urlArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
@@ -138,5 +139,5 @@ function describe({ message, body }: Heard): string {
 function forwardedText({ forwarded }: Heard): string {
   if (forwarded === undefined) return "";
   const { status, code, message, outcome, durationMs } = forwarded;
-  return `, forwarded: ${status ?? printable(code ?? message ?? outcome)} in ${Math.round(durationMs)} ms`;
+  return `, forwarded: ${status ?? printable(code ?? message ?? outcome)} in ${durationText(durationMs)}`;
 }
