@@ -37,3 +37,18 @@ it("the example for Next.js, which is not part of the workspace, asks for the pr
 
   expect(example.dependencies).toMatchObject({ "@countersign/fetch": `^${version}` });
 });
+
+it("every package runs on the same versions of Node: the README names them once for all", () => {
+  const files = [
+    "package.json",
+    ...publicPackages().map(({ folder }) => relative(root, join(folder, "package.json"))),
+  ];
+  const engines = files.map((file) => {
+    const manifest = JSON.parse(readFileSync(join(root, file), "utf8")) as { readonly engines?: object };
+    return [file, manifest.engines];
+  });
+  const [, ofRoot] = engines[0] ?? [];
+
+  expect(ofRoot).toBeDefined();
+  expect(engines).toEqual(files.map((file) => [file, ofRoot]));
+});

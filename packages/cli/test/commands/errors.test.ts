@@ -1,5 +1,5 @@
 import { spawnSync, type SpawnSyncReturns } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,10 +8,15 @@ import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { bin } from "../../../../tests/support/command.ts";
+import { bin, commandFolder } from "../../../../tests/support/command.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
+
+const manifest = JSON.parse(readFileSync(join(commandFolder, "package.json"), "utf8")) as {
+  readonly engines: { readonly node: string };
+};
+const engines = manifest.engines.node;
 
 /** One line, on standard error, and exit code 2. */
 async function expectUsageError(
@@ -26,24 +31,56 @@ async function expectUsageError(
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
 }
 
-/** Starts as on Node 18: it has another version, and its `node:crypto` has no `hash`. */
-const OLD_NODE = `
-  import { register } from "node:module";
-  Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } });
-  const hooks = \`
-    const OLD = 'data:text/javascript,export { createHmac, createSecretKey, timingSafeEqual } from "crypto"';
-    export const resolve = (name, context, next) =>
-      name === "node:crypto" ? { url: OLD, shortCircuit: true } : next(name, context);
-  \`;
-  register("data:text/javascript," + encodeURIComponent(hooks));
-`;
+/** Starts as on this version of Node, whose `node:crypto` has no `hash`. */
+function onNode(version: string): { readonly env: { readonly NODE_OPTIONS: string } } {
+  const started = `
+    import { register } from "node:module";
+    Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });
+    const hooks = \`
+      const OLD = 'data:text/javascript,export { createHmac, createSecretKey, timingSafeEqual } from "crypto"';
+      export const resolve = (name, context, next) =>
+        name === "node:crypto" ? { url: OLD, shortCircuit: true } : next(name, context);
+    \`;
+    register("data:text/javascript," + encodeURIComponent(hooks));
+  `;
+  return { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(started)}` } };
+}
 
-it("says which Node it needs, on an older one, and asks for no report", async () => {
-  await expectUsageError(
-    ["send", "track", "--to", TO, "--secret", "s"],
-    "This is Node 18.20.8, and the command needs 20.19, 22.12 or later. Install a newer one.",
-    { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(OLD_NODE)}` } },
-  );
+describe("the versions of Node in `engines` are those that the command needs", () => {
+  const SEND = ["send", "track", "--to", TO, "--secret", "s"];
+  const [until = "", since = ""] = engines.split(" || ");
+  const [, line, minor] = /^\^(\d+)\.(\d+)$/.exec(until)?.map(Number) ?? [];
+  const [, laterLine, laterMinor] = /^>=(\d+)\.(\d+)$/.exec(since)?.map(Number) ?? [];
+  if (!line || !minor || !laterLine || !laterMinor) throw new Error(`This test cannot read ${engines}.`);
+
+  it.each([
+    "18.20.8",
+    `${line - 1}.99.0`,
+    `${line}.0.0`,
+    `${line}.${minor - 1}.9`,
+    `${line + 1}.99.0`,
+    `${laterLine}.0.0`,
+    `${laterLine}.${laterMinor - 1}.9`,
+  ])("an older one, %s, is told as such, and no report is asked for", async (version) => {
+    await expectUsageError(
+      SEND,
+      `This is Node ${version}, and the command needs ${line}.${minor}, ${laterLine}.${laterMinor} or later. Install a newer one.`,
+      onNode(version),
+    );
+  });
+
+  it.each([
+    `${line}.${minor}.0`,
+    `${line}.99.0`,
+    `${laterLine}.${laterMinor}.0`,
+    `${laterLine + 1}.0.0`,
+    "100.0.0",
+  ])("%s is not blamed for a fault of the command", async (version) => {
+    const { code, stderr } = await runCommand(SEND, { cwd: temporaryDirectory(), ...onNode(version) });
+
+    expect(stderr).toContain("This should not happen, please report it");
+    expect(code).toBe(1);
+  });
 });
 
 describe("arguments", () => {
