@@ -4,7 +4,7 @@ export {
   type AttemptOutcome,
   type AttemptSummary,
 } from "./delivery/attempt.ts";
-export { DELIVERY_STATES, MESSAGE_TYPES } from "./delivery/delivery.ts";
+export { DELIVERY_STATES, END_STATES, MESSAGE_TYPES } from "./delivery/delivery.ts";
 export type {
   Delivery,
   DeliveryInfo,

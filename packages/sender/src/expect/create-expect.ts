@@ -1,4 +1,5 @@
 import { parseDuration, checkOptionNames, type OptionNames } from "@countersign/protocol";
+import { END_STATES } from "../delivery/delivery.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
 import {
   isReceipt,
@@ -72,7 +73,7 @@ function expectation(search: Search): Expectation {
       return until(endGoal("expire", "expired"), expired);
     },
     ended: async function ended() {
-      return until(endGoal("end", "delivered", "failed", "expired"), ended);
+      return until(endGoal("end", ...END_STATES), ended);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { roundedMs } from "@countersign/protocol";
 import type { Attempt, DeliveryInfo, Sender } from "@countersign/sender";
+import { END_STATES } from "@countersign/sender/store";
 import type { Rejection, Warning } from "../ingest/rejections.ts";
 import { attemptEventJson, deliveryJson, skippedJson } from "../shapes/delivery-shapes.ts";
 import { iso } from "../shapes/times.ts";
@@ -46,7 +47,7 @@ export class LiveEvents {
         charactersOfCall(delivery) + charactersOfAttempt(attempt),
       ),
     );
-    for (const state of ["delivered", "failed", "expired"] as const) {
+    for (const state of END_STATES) {
       sender.on(state, ({ delivery }) => {
         const endedAt = now();
         this.#add(

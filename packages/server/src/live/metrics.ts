@@ -1,19 +1,12 @@
-import type { Sender, SenderStats, StoreSpace } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
-import { ATTEMPT_OUTCOMES, SKIP_REASONS } from "@countersign/sender/store";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { ATTEMPT_OUTCOMES, END_STATES, SKIP_REASONS } from "@countersign/sender/store";
+import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
-import { destinationsByKey, destinationsWithoutSettings } from "../settings/find-settings.ts";
-import type { ForgeryList } from "./forgery-list.ts";
 import { type KnownSeries, seriesOfDestinations, seriesOfSources } from "./known-series.ts";
-import { onceAtATime } from "./once-at-a-time.ts";
-import { READINESS_STATUSES, readiness } from "./readiness.ts";
-import type { StoreRoom } from "./store-room.ts";
+import { addStateGauges, type StateParts } from "./state-gauges.ts";
 
 /** Bounds of response times in seconds. The last one is the budget of the spec: five seconds. */
 const RESPONSE_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 3, 4, 4.5, 4.9, 5];
-
-const ENDED = ["delivered", "failed", "expired"] as const;
 
 const REJECTED = Object.keys(REJECTION_REASONS) as readonly RejectionReason[];
 
@@ -35,17 +28,9 @@ export interface Metrics {
 }
 
 /** What metrics are read from. */
-export interface MetricsParts {
-  readonly sender: Sender;
-  readonly room: StoreRoom;
-  /** Which endpoints accept forgeries; a process that only delivers keeps no such list. */
-  readonly forgeries?: Pick<ForgeryList, "list">;
-  /** Whether this process delivers. */
-  readonly delivers: boolean;
+export interface MetricsParts extends StateParts {
   /** How long an endpoint may take, in milliseconds (spec 7). */
   readonly budgetMs: number;
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 /**
@@ -80,7 +65,7 @@ export function createMetrics(
   const ofSources = seriesOfSources(sender);
   const ofDestinations = seriesOfDestinations(sender);
   const [sources, destinations] = [ofSources.inSettings, ofDestinations.inSettings];
-  const ends = () => destinations().flatMap((labels) => ENDED.map((state) => ({ ...labels, state })));
+  const ends = () => destinations().flatMap((labels) => END_STATES.map((state) => ({ ...labels, state })));
   const accepted = counter(
     "calls_accepted_total",
     "Calls accepted from clients, also those that are skipped.",
@@ -124,12 +109,7 @@ export function createMetrics(
     }
     for (const labels of ofDestinations.takeGone()) forgetDeliveries(labels);
   };
-  // The parts of one scrape share an answer of the store.
-  const read = onceAtATime(() => sender.stats());
-  watchState(parts, read, registers);
-  watchSettings(sender, registers);
-  watchStore(parts, read, registers);
-  if (parts.forgeries) watchForgeries(parts.forgeries, destinations, registers);
+  addStateGauges(parts, destinations, registers);
   return {
     accepted: (source, count) => accepted.inc(ofSources.of(source), count),
     duplicates: (source, count) => duplicates.inc(ofSources.of(source), count),
@@ -167,154 +147,15 @@ function watchDeliveries(
     responseTime.observe({ destination, outcome }, durationMs / 1_000);
     if (status !== undefined && isSlow(durationMs, budgetMs)) slow.inc({ destination });
   });
-  for (const state of ENDED) {
+  for (const state of END_STATES) {
     sender.on(state, ({ delivery: { destination } }) => {
       series.add(destination);
       ended.inc({ destination, state });
     });
   }
   return (labels) => {
-    for (const state of ENDED) ended.remove({ ...labels, state });
+    for (const state of END_STATES) ended.remove({ ...labels, state });
     for (const outcome of ATTEMPT_OUTCOMES) responseTime.remove({ ...labels, outcome });
     slow.remove(labels);
   };
 }
-
-/** Gauges of what waits and what fails, read when they are asked for. */
-function watchState({ sender, now }: MetricsParts, read: ReadStats, registers: Registry[]): void {
-  const gauge = (
-    name: string,
-    help: string,
-    set: (gauge: StateGauge, stats: SenderStats) => void,
-  ): StateGauge =>
-    new Gauge({
-      name: `countersign_${name}`,
-      help,
-      labelNames: ["destination", "state"],
-      registers,
-      async collect() {
-        this.reset();
-        // Without an answer of the store there is nothing to tell but that it is down.
-        const stats = await read().catch(() => undefined);
-        if (stats) set(this, stats);
-      },
-    });
-  gauge("deliveries_pending", "Deliveries that wait for their next attempt.", (pending, { destinations }) => {
-    for (const { destination, pending: count } of destinations) pending.set({ destination }, count);
-  });
-  gauge(
-    "oldest_pending_seconds",
-    "Age of the oldest delivery that waits; 0 when none does.",
-    (age, stats) => {
-      for (const { destination, oldestPendingAt } of stats.destinations) {
-        age.set(
-          { destination },
-          oldestPendingAt === undefined ? 0 : Math.max(now() - oldestPendingAt, 0) / 1_000,
-        );
-      }
-    },
-  );
-  // The counters of attempts and ends are of one process. This is the store's own count, whichever process delivers.
-  gauge("deliveries_kept", "Ended deliveries that the store keeps, by state.", (kept, { destinations }) => {
-    for (const { destination, ...counts } of destinations) {
-      for (const state of ENDED) kept.set({ destination, state }, counts[state]);
-    }
-  });
-  gauge(
-    "failure_streak",
-    "Attempts that failed in a row, of the endpoint of the destination that fails least.",
-    (streak, { endpoints }) => {
-      const least = new Map<string, number>();
-      const known = destinationsByKey(sender.settings);
-      for (const { destination, url, failures } of endpoints) {
-        // The counts of an endpoint remain when its destination has another one, or has gone.
-        const settings = known.get(destination);
-        if (!settings?.endpoints.some((endpoint) => endpoint.url === url)) continue;
-        least.set(destination, Math.min(least.get(destination) ?? failures, failures));
-      }
-      for (const [destination, failures] of least) streak.set({ destination }, failures);
-    },
-  );
-}
-
-/** Which destinations take calls. */
-function watchSettings(sender: Sender, registers: Registry[]): void {
-  const enabled = new Gauge({
-    name: "countersign_destination_enabled",
-    help: "1 when the destination is enabled; while it is 0, its deliveries wait, and no call is kept for it.",
-    labelNames: ["destination"],
-    registers,
-    collect() {
-      enabled.reset();
-      for (const [destination, settings] of destinationsByKey(sender.settings))
-        enabled.set({ destination }, settings.enabled === false ? 0 : 1);
-    },
-  });
-}
-
-/** Gauges of the store, and of what `/readyz` says, read when they are asked for. */
-function watchStore({ sender, room, delivers }: MetricsParts, read: ReadStats, registers: Registry[]): void {
-  const up = new Gauge({
-    name: "countersign_store_up",
-    help: "1 when calls can be stored, 0 when the store is down, unsafe or full.",
-    registers,
-    collect() {
-      this.set(room.state().state === "up" ? 1 : 0);
-    },
-  });
-  up.set(1);
-  const statuses = new Gauge({
-    name: "countersign_status",
-    help: "1 for the status that /readyz has, 0 for the others.",
-    labelNames: ["status"],
-    registers,
-    async collect() {
-      const known = { settings: sender.settings, stats: read };
-      const waiting = () => destinationsWithoutSettings(known);
-      const { status } = await readiness({ waiting, room, delivers });
-      for (const each of READINESS_STATUSES) this.set({ status: each }, each === status ? 1 : 0);
-    },
-  });
-  for (const status of READINESS_STATUSES) statuses.set({ status }, 0);
-  const space = (name: string, help: string, of: (space: StoreSpace) => number): Gauge =>
-    new Gauge({
-      name: `countersign_store_${name}_bytes`,
-      help,
-      registers,
-      async collect() {
-        // A store without a limit is not one with room for 0 bytes.
-        this.remove({});
-        const stats = await read().catch(() => undefined);
-        if (stats?.space) this.set(of(stats.space));
-      },
-    });
-  space(
-    "used",
-    "What the store takes of its limit, ended deliveries included.",
-    ({ usedBytes }) => usedBytes,
-  );
-  space("limit", "The most that the store may take.", ({ limitBytes }) => limitBytes);
-}
-
-function watchForgeries(
-  forgeries: Pick<ForgeryList, "list">,
-  destinations: () => Iterable<{ readonly destination: string }>,
-  registers: Registry[],
-): void {
-  const accepted = new Gauge({
-    name: "countersign_accepted_forgeries",
-    help: "Kinds of forged messages that an endpoint accepted, and was not seen to refuse since.",
-    labelNames: ["destination"],
-    registers,
-    collect() {
-      accepted.reset();
-      for (const labels of destinations()) accepted.set(labels, 0);
-      for (const { destination } of forgeries.list()) accepted.inc({ destination });
-    },
-  });
-}
-
-/** Asks the store for the counts. */
-type ReadStats = () => Promise<SenderStats>;
-
-type StateGauge = Gauge<"destination" | "state">;

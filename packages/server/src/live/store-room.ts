@@ -1,4 +1,5 @@
 import type { Sender } from "@countersign/sender";
+import { END_STATES } from "@countersign/sender/store";
 
 /** Fullness is believed for this long; then a call may try again, in case room was made from outside. */
 const BELIEVED_FOR_MS = 30_000;
@@ -30,7 +31,7 @@ export class StoreRoom {
       this.#fullSince = undefined;
       onChange(this.state());
     };
-    for (const event of ["delivered", "failed", "expired"] as const) sender.on(event, madeRoom);
+    for (const state of END_STATES) sender.on(state, madeRoom);
     // What was wrong when the store was opened is no change of the sender's, as a clock that differs from the database's.
     if (sender.storeState.reason !== undefined) onChange(this.state());
   }
