@@ -1,5 +1,5 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, IncomingMessage, type RequestListener, type Server } from "node:http";
+import { Socket, type AddressInfo } from "node:net";
 import {
   createReceiver,
   toProblem,
@@ -205,9 +205,10 @@ const nestWithoutRawBody: readonly Receiver[] = [
   { name: "Nest on Fastify", mount: onNest(() => new FastifyAdapter(), {}) },
 ];
 
-type Keep = (request: NodeRequest, bytes: Uint8Array) => void;
+/** The request that the app is given in place of one whose body was read. */
+type Keep = (request: NodeRequest, bytes: Uint8Array) => NodeRequest;
 
-/** A platform that reads the body before the app is asked, and keeps of it what `keep` puts on the request. */
+/** A platform that reads the body before the app is asked, and passes on what `keep` makes of the request. */
 function behindPlatform(keep: Keep, { name, mount }: Receiver): Receiver["mount"] {
   return async (options) => {
     const server = await mount(options);
@@ -216,8 +217,7 @@ function behindPlatform(keep: Keep, { name, mount }: Receiver): Receiver["mount"
     server.removeAllListeners("request");
     return server.on("request", (request: NodeRequest, response) => {
       readRawBody(request, { maxBytes: 1_048_576 })
-        .then((bytes) => keep(request, bytes))
-        .then(() => app(request, response))
+        .then((bytes) => app(keep(request, bytes), response))
         .catch((error: unknown) => response.writeHead(error instanceof WebhookError ? 413 : 400).end());
     });
   };
@@ -225,12 +225,34 @@ function behindPlatform(keep: Keep, { name, mount }: Receiver): Receiver["mount"
 
 const keepParsed: Keep = (request, bytes) => {
   if (bytes.length > 0) request.body = JSON.parse(Buffer.from(bytes).toString());
+  return request;
 };
 
 const keepBytes: Keep = (request, bytes) => {
   // Some parsers' types say that IncomingMessage.rawBody is text, which holds for them alone.
   Object.assign(request, { rawBody: bytes });
-  keepParsed(request, bytes);
+  return keepParsed(request, bytes);
+};
+
+/** What serverless-http and serverless-express pass to an app: a request with the bytes in `body`, and their length as a number. */
+const makeOfEvent: Keep = ({ method, url, headers }, bytes) => {
+  const body = Buffer.from(bytes);
+  const request = new IncomingMessage(new Socket());
+  return Object.assign(request, {
+    complete: true,
+    httpVersion: "1.1",
+    httpVersionMajor: 1,
+    httpVersionMinor: 1,
+    method,
+    url,
+    headers: { ...headers, "content-length": body.length },
+    body,
+    // Not of a class: Express gives requests a prototype of its own.
+    _read(): void {
+      request.push(body);
+      request.push(null);
+    },
+  });
 };
 
 /** An AWS Lambda function behind a service that makes an event of each request, and a response of each result. */
@@ -284,6 +306,10 @@ export const behindRaw: readonly Receiver[] = [
     name: `${receiver.name}, Cloud Functions`,
     mount: behindPlatform(keepBytes, receiver),
   })),
+  ...nodeReceivers.map((receiver) => ({
+    name: `${receiver.name}, a request made of a Lambda event`,
+    mount: behindPlatform(makeOfEvent, receiver),
+  })),
   ...onLambdas,
   ...nestWithRawBody,
 ];
@@ -303,7 +329,7 @@ export const behindParsed: readonly Receiver[] = [
 export const behindNothing: readonly Receiver[] = [
   ...nodeReceivers.map((receiver) => ({
     name: receiver.name,
-    mount: behindPlatform(() => {}, receiver),
+    mount: behindPlatform((request) => request, receiver),
   })),
   {
     name: "fetch in Hono",

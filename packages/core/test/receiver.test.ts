@@ -73,6 +73,19 @@ describe("a correct request", () => {
     },
   );
 
+  it("may have headers that are no text, as platforms give them: a number, and null for none", async () => {
+    const request = webhookRequest();
+    const headers = {
+      ...request.headers,
+      "content-length": 4_096,
+      "content-encoding": null,
+    } as unknown as WebhookRequest["headers"];
+    const receiver = createReceiver({ secret: SECRET, maxBodyBytes: 4_096 });
+    expect(await receiver.receive({ ...request, headers })).toMatchObject({ verdict: "verified" });
+    const tooSmall = createReceiver({ secret: SECRET, maxBodyBytes: 4_095, onRejected() {} });
+    expect(await tooSmall.receive({ ...request, headers })).toMatchObject(rejected("ERR_BODY_TOO_LARGE"));
+  });
+
   it("may have web-standard headers", async () => {
     const request = webhookRequest();
     const headers = new Headers(Object.entries(signedRequest(sampleMessages.track, SECRET).headers));

@@ -81,8 +81,9 @@ export function headerValue(headers: WebhookHeaders, name: string): string | und
   let found: string | undefined;
   for (const key of Object.keys(headers)) {
     const value = key.length === name.length && key.toLowerCase() === name ? headers[key] : undefined;
-    if (value === undefined) continue;
-    const text = typeof value === "string" ? value : value.join(", ");
+    // Platforms that make a request of an event give none as null, and the length of the body as a number.
+    if (value == null) continue;
+    const text = Array.isArray(value) ? value.join(", ") : String(value);
     found = found === undefined ? text : `${found}, ${text}`;
   }
   return found;
