@@ -1,4 +1,4 @@
-import { checkFunction, describeKind, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
+import { DEADLINE_MS_SYNONYMS, type OptionNames, checkFunction, nameKind } from "@countersign/protocol";
 import { audits } from "./audits/audits.ts";
 import { checkMilliseconds, checkNames, checkOptions, PROBE_OPTIONS } from "./probe/check-options.ts";
 import { createProbe } from "./probe/create-probe.ts";
@@ -71,7 +71,7 @@ export async function certify(options: CertifyOptions): Promise<Report> {
   }
   checkFunction("certify({ onResult })", onResult);
   if (only !== undefined && !Array.isArray(only)) {
-    throw new TypeError(`only must be a list of audits, not ${describeKind(only)}.`);
+    throw new TypeError(`only must be a list of audits, not ${nameKind(only)}.`);
   }
   const selected = selectAudits(audits, only);
   const endpoint = checkOptions("certify()", probeOptions);

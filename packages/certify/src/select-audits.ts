@@ -1,4 +1,4 @@
-import { describeKind, nearestName } from "@countersign/protocol";
+import { describeValue, nearestName } from "@countersign/protocol";
 import type { Audit } from "./audits/audit.ts";
 
 /** How many names an error proposes for an unknown one. */
@@ -14,7 +14,7 @@ export function selectAudits(
     throw new TypeError("only is empty: name at least one audit, or leave it out to run all.");
   const ids = audits.map(({ id }) => id);
   for (const id of only) {
-    if (!ids.includes(id)) throw new TypeError(`Unknown audit ${describeKind(id)}. ${propose(id, ids)}`);
+    if (!ids.includes(id)) throw new TypeError(`Unknown audit ${describeValue(id)}. ${propose(id, ids)}`);
   }
   return audits.filter(({ id }) => only.includes(id));
 }

@@ -3,7 +3,7 @@ import {
   checkFunction,
   checkOptionNames,
   checkPort,
-  describeKind,
+  describeValue,
   ENDPOINT_SYNONYMS,
   EVENTS_SYNONYMS,
   HEADERS_SYNONYMS,
@@ -246,6 +246,5 @@ function injected(fallback: () => unknown, check: (what: string, value: unknown)
 
 /** What an argument must be, and what it was. */
 export function wrong(what: string, wanted: string, value: unknown): TypeError {
-  const shown = typeof value === "number" ? value : describeKind(value);
-  return new TypeError(`${what} must be ${wanted}, not ${shown}.`);
+  return new TypeError(`${what} must be ${wanted}, not ${describeValue(value)}.`);
 }

@@ -32,7 +32,7 @@ it.each<[string, unknown, AnalyticsOptions, RegExp]>([
     wrong({ transport: null }),
     /'transport' must be an object with send\(\)/,
   ],
-  ["ids as text", "K", wrong({ ids: "uuid" }), /'ids' must be a function, not "uuid"/],
+  ["ids as text", "K", wrong({ ids: "uuid" }), /'ids' must be a function, not a string/],
   ["random as a number", "K", wrong({ random: 0.5 }), /'random' must be a function, not a number/],
   [
     "a logger in the place of log",

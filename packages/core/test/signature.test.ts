@@ -36,7 +36,7 @@ describe("sign", () => {
       "a parsed body",
       { type: "track" },
       SECRET,
-      "The body must be the exact bytes or text that was sent, but is object.",
+      "The body must be the exact bytes or text that was sent, but is an object.",
     ],
     ["no body", null, SECRET, "The body must be the exact bytes or text that was sent, but is null."],
   ])("refuses %s with a TypeError", (_case, body, secret, message) => {

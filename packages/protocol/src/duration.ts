@@ -1,3 +1,5 @@
+import { describeValue } from "./json.ts";
+
 /** A length of time: milliseconds as a number, or a number with its unit, such as `"250ms"`, `"5s"`, `"4h"`, `"7d"`. */
 export type Duration = number | `${number}${"ms" | "s" | "m" | "h" | "d"}`;
 
@@ -15,9 +17,8 @@ export function parseDuration(value: Duration, name: string): number {
   const ms =
     typeof value === "number" ? value : Number(match?.[1]) * (UNIT_MS[match?.[2] ?? ""] ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return Math.round(ms);
-  const given = typeof value === "number" ? String(value) : JSON.stringify(value);
   throw new TypeError(
-    `${name} must be milliseconds or text such as "250ms", "5s", "10m", "4h" or "7d", not ${given}.`,
+    `${name} must be milliseconds or text such as "250ms", "5s", "10m", "4h" or "7d", not ${describeValue(value)}.`,
   );
 }
 

@@ -19,10 +19,11 @@ export { checkClock, LONGEST_TIMER_MS, type Clock, type ScheduledTask } from "./
 export { parseDuration, roundedMs, type Duration } from "./duration.ts";
 export { timeOrderedIds } from "./ids.ts";
 export {
-  describeKind,
+  describeValue,
   isBytes,
   isDate,
   isObject,
+  nameKind,
   nestsDeeperThan,
   quote,
   type JsonObject,

@@ -44,13 +44,21 @@ export function nestsDeeperThan(value: unknown, limit: number = MAX_NESTING): bo
 
 const LONGEST_QUOTE = 40;
 
-/** Names the kind of a value for an error message: `null`, `an array`, `a number`, or the start of a text in quotes. */
-export function describeKind(value: unknown): string {
+/** Names the kind of a value for an error message, and shows nothing of it: `null`, `an array`, `a string`. */
+export function nameKind(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";
-  if (typeof value === "string") return quote(value);
   if (isDate(value)) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
+/**
+ * Shows a value in an error message: a number, the start of a text in quotes, or the kind of anything else. For what should be a
+ * number or a certain text. In place of anything else, a text may be a secret, or about a person: {@link nameKind}.
+ */
+export function describeValue(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  return typeof value === "number" ? String(value) : nameKind(value);
 }
 
 /** A text in quotes for an error message, cut if it is long. Control characters are escaped. */

@@ -1,4 +1,4 @@
-import { describeKind, isObject, quote } from "./json.ts";
+import { isObject, nameKind, quote } from "./json.ts";
 import { synonymHint, synonymOf, type OptionSynonyms } from "./option-synonyms.ts";
 
 export {
@@ -56,7 +56,8 @@ type Names = Readonly<Record<string, unknown>>;
 export function checkOptionNames(what: string, options: unknown, names: Names, hints?: OptionHints): void {
   if (!isObject(options)) {
     const known = Object.keys(names).join(", ");
-    throw new TypeError(`${what} takes an options object, { ${known} }, not ${describeKind(options)}.`);
+    // A text may be a secret, or a URL with a password: it is not shown.
+    throw new TypeError(`${what} takes an options object, { ${known} }, not ${nameKind(options)}.`);
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown === undefined) return;
@@ -106,7 +107,7 @@ export function checkPort(what: string, value: unknown, methods: readonly string
   const missing = methods.find((name) => typeof port[name] !== "function");
   if (missing === undefined) return;
   const needed = methods.map((name) => `${name}()`).join(", ");
-  const fault = port === value ? `${missing}() is missing` : `got ${describeKind(value)}`;
+  const fault = port === value ? `${missing}() is missing` : `got ${nameKind(value)}`;
   throw new TypeError(`${what} must be an object with ${needed}: ${fault}.`);
 }
 
@@ -117,16 +118,20 @@ export function checkPort(what: string, value: unknown, methods: readonly string
  */
 export function checkFunction(what: string, value: unknown): void {
   if (value === undefined || typeof value === "function") return;
-  throw new TypeError(`${what} must be a function, not ${describeKind(value)}.`);
+  throw new TypeError(`${what} must be a function, not ${nameKind(value)}.`);
 }
 
 /**
- * Whether anyone could guess a secret: it consists of white space, or is what a value that is not set becomes as text.
- * `process.env.SECRET = config.secret` stores "undefined".
+ * Whether anyone could guess a secret, since it is what stands where a value is not set: white space, the text of no value, or a
+ * variable's name. `process.env.SECRET = config.secret` stores "undefined", and a quoted "${SECRET}" is not replaced.
  */
 export function isGuessable(secret: string): boolean {
-  return /^(?:undefined|null)?$/.test(secret.trim());
+  return /^(?:undefined|null|\$\{.*\}|\$[A-Z_]+)?$/.test(secret.trim());
 }
+
+/** What to say of a secret that {@link isGuessable}, after its name. */
+export const GUESSABLE =
+  'must not be white space, "undefined", "null" or the name of a variable: set the variable that it comes from.';
 
 /** How many letters have to be added, removed or replaced to turn one text into another. */
 function editDistance(from: string, to: string): number {

@@ -1,7 +1,7 @@
 import { assertJson, mostJsonBytes, mostTextBytes, tooLarge } from "./assert-json.ts";
 import { ValidationError, type CallRule } from "./validation-error.ts";
 import type { CallType, RecordedCall } from "./calls.ts";
-import { describeKind, isBoxed, isDate, isObject } from "./json.ts";
+import { describeValue, isBoxed, isDate, isObject, nameKind } from "./json.ts";
 import { isMessageId, MAX_CALL_BYTES, MAX_MESSAGE_ID_LENGTH, utf8Bytes } from "./limits.ts";
 import {
   EVENT_SYNONYMS,
@@ -76,7 +76,7 @@ export function recordCall(type: CallType, call: unknown, defaults: CallDefaults
     throw new ValidationError(
       "not_an_object",
       undefined,
-      `Pass an object to ${type}(), not ${describeKind(call)}.`,
+      `Pass an object to ${type}(), not ${nameKind(call)}.`,
     );
   }
   return guarded(type, () => readFields(type, call, defaults));
@@ -201,7 +201,7 @@ export function missingField(type: CallType, fields: RequiredFields): MissingFie
     if (fields[field] !== undefined) continue;
     return { rule, field, words: `You must pass ${field === "event" ? "" : "a "}'${field}'.` };
   }
-  if (fields.userId !== undefined || fields.anonymousId !== undefined) return undefined;
+  if ((fields.userId ?? fields.anonymousId) !== undefined) return undefined;
   const words = "You must pass either an 'anonymousId' or 'userId'.";
   return { rule: "no_user_anon_id", field: "userId", words };
 }
@@ -225,7 +225,7 @@ function text(call: Fields, field: string): string | undefined {
   const value = call[field];
   if (typeof value === "string") return value === "" ? undefined : value;
   if (value == null) return undefined;
-  throw invalid(field, "a string", value);
+  throw invalid(field, "a string", nameKind(value));
 }
 
 /** An object field. One that writes itself is what it writes: only that says whether it is an object. */
@@ -239,16 +239,16 @@ function object(call: Fields, field: string): object | undefined {
     if (isObject(value)) return value;
   }
   if (value == null) return undefined;
-  throw invalid(field, "an object", value);
+  throw invalid(field, "an object", nameKind(value));
 }
 
 function invalid(
   field: string,
   wanted: string,
-  value: unknown,
+  given: string,
   rule: CallRule = "invalid_field",
 ): ValidationError {
-  return new ValidationError(rule, field, `'${field}' must be ${wanted}, not ${describeKind(value)}.`);
+  return new ValidationError(rule, field, `'${field}' must be ${wanted}, not ${given}.`);
 }
 
 function messageIdOf(call: Fields, defaults: CallDefaults): string {
@@ -265,7 +265,7 @@ function timestampOf(given: unknown, defaults: CallDefaults): string {
   const time = given == null || given === "" ? defaults.now() : parseTimestamp(given);
   if (time !== undefined) return formatTimestamp(time);
   const wanted = "a valid Date or ISO 8601 text such as '2026-01-31T08:30:00.000Z'";
-  throw invalid("timestamp", wanted, given, "invalid_timestamp");
+  throw invalid("timestamp", wanted, describeValue(given), "invalid_timestamp");
 }
 
 /** The Go library calls the properties of a page its traits (spec 2.3). */
@@ -284,7 +284,7 @@ function integrationsOf(call: Fields): object | undefined {
   if (integrations === undefined) return undefined;
   for (const [name, value] of Object.entries(integrations)) {
     if (typeof value === "boolean" || typeof value === "object" || value === undefined) continue;
-    throw invalid(`integrations.${name}`, "true, false or an object", value);
+    throw invalid(`integrations.${name}`, "true, false or an object", describeValue(value));
   }
   return integrations;
 }

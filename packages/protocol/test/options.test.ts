@@ -56,6 +56,13 @@ describe("checkOptionNames", () => {
     expect(messageOf(() => checkOptionNames("f()", options, NAMES))).toContain("takes an options object");
   });
 
+  it("shows no text that is given in place of an object or a function: it may be a secret, or a URL with a password", () => {
+    const url = "postgres://app:hush@127.0.0.1/app";
+    expect(messageOf(() => checkOptionNames("f()", url, NAMES))).toMatch(/, not a string\.$/);
+    expect(messageOf(() => checkPort("f({ pool })", url, ["query"]))).toMatch(/: got a string\.$/);
+    expect(messageOf(() => checkFunction("f({ secret })", url))).toMatch(/, not a string\.$/);
+  });
+
   it("costs nothing for a name of a million letters, and quotes its start only", () => {
     const message = messageOf(() => checkOptionNames("f()", { ["x".repeat(1_000_000)]: 1 }, NAMES));
     expect(message.length).toBeLessThan(200);
@@ -94,7 +101,7 @@ describe("checkPort", () => {
     checkFunction("f({ ids })", undefined);
     checkFunction("f({ ids })", () => "");
     expect(messageOf(() => checkFunction("f({ ids })", "id"))).toBe(
-      'f({ ids }) must be a function, not "id".',
+      "f({ ids }) must be a function, not a string.",
     );
   });
 });

@@ -256,9 +256,9 @@ describe("an object field that writes itself is what it writes, so that client, 
   it.each<[string, unknown]>([
     ["a number", written(1)],
     ["an array", written([1])],
-    ['"text"', written("text")],
+    ["a string", written("text")],
     ["a number", { userId: "u1", traits: Object(3) as unknown }],
-    ['"text"', { userId: "u1", traits: Object("text") as unknown }],
+    ["a string", { userId: "u1", traits: Object("text") as unknown }],
   ])("%s is no object", (kind, call) => {
     const issue = issueOf(() => record("identify", call));
     expect([issue.rule, issue.message]).toEqual([

@@ -1,4 +1,4 @@
-import { describeKind } from "@countersign/protocol";
+import { nameKind } from "@countersign/protocol";
 
 /** The methods that are used of an ioredis client: `new Redis()` or `new Cluster()`. */
 export interface IoredisClient {
@@ -32,7 +32,7 @@ export type RunScript = (script: string, key: string, args: readonly string[]) =
 export function scriptRunner(client: RedisClient): RunScript {
   if (typeof (client as Partial<RedisClient> | null | undefined)?.eval !== "function") {
     throw new TypeError(
-      `redisDedupe() takes a client of ioredis, node-redis or @upstash/redis first: redisDedupe(client, { ttl }), not ${describeKind(client)}.`,
+      `redisDedupe() takes a client of ioredis, node-redis or @upstash/redis first: redisDedupe(client, { ttl }), not ${nameKind(client)}.`,
     );
   }
   if (isIoredis(client)) return (script, key, args) => client.eval(script, 1, key, ...args);

@@ -1,8 +1,9 @@
 import {
+  type Duration,
   checkClock,
   checkPort,
-  describeKind,
-  type Duration,
+  describeValue,
+  nameKind,
   parseDuration,
   systemClock,
 } from "@countersign/protocol";
@@ -139,7 +140,7 @@ export function checkPorts(what: string, options: EngineOptions): void {
   if (transport !== undefined) checkPort(`${what}({ transport })`, transport, ["send", "close"]);
   if (instrument !== undefined) checkPort(`${what}({ instrument })`, instrument, ["attempt"]);
   if (seed !== undefined && typeof seed !== "string" && typeof seed !== "number") {
-    throw new TypeError(`${what}({ seed }) must be a text or a number, not ${describeKind(seed)}.`);
+    throw new TypeError(`${what}({ seed }) must be a text or a number, not ${nameKind(seed)}.`);
   }
   checkAddressPolicy(what, options);
   checkProxy(options, optionsOf(what));
@@ -150,10 +151,10 @@ export function checkPorts(what: string, options: EngineOptions): void {
     );
   }
   if (typeof deliver !== "boolean") {
-    throw new TypeError(`${what}({ deliver }) must be true or false, not ${describeKind(deliver)}.`);
+    throw new TypeError(`${what}({ deliver }) must be true or false, not ${describeValue(deliver)}.`);
   }
   if (events !== "own" && events !== "all") {
-    throw new TypeError(`${what}({ events }) must be "own" or "all", not ${describeKind(events)}.`);
+    throw new TypeError(`${what}({ events }) must be "own" or "all", not ${describeValue(events)}.`);
   }
   if (!Number.isInteger(failingAfter) || failingAfter < 1) {
     throw new TypeError(`${what}({ failingAfter }) must be a whole number of attempts, at least 1.`);

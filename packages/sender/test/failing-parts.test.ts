@@ -7,7 +7,7 @@ import {
   type Transport,
 } from "@countersign/sender";
 import { createTestSender, virtualClock } from "@countersign/sender/testing";
-import { describeKind } from "@countersign/protocol";
+import { describeValue } from "@countersign/protocol";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -85,7 +85,7 @@ describe("a transport that breaks its contract gives an outcome, and the deliver
       `resolves to a result whose ${field} is ${inspect(value).split("\n", 1)[0]}`,
       () => Promise.resolve({ ...GOOD, [field]: value }),
       "ERR_TRANSPORT",
-      `the transport failed: the result's ${field} must be ${what}, not ${describeKind(value)}`,
+      `the transport failed: the result's ${field} must be ${what}, not ${describeValue(value)}`,
     ]),
   ])("%s", async (_name, send, code, message) => {
     const clock = virtualClock();

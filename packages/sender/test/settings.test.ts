@@ -30,6 +30,8 @@ const endpoint = (fields: object): unknown => ({
 const destination = (fields: object): unknown => ({
   sources: [{ name: "shop", destinations: [{ endpoints: [{ url: ENDPOINT_URL }], ...fields }] }],
 });
+const GUESSABLE =
+  'must not be white space, "undefined", "null" or the name of a variable: set the variable that it comes from.';
 const WHERE = 'source "shop", destination "webhooks"';
 const at = `${WHERE}, endpoint 1: sources[0].destinations[0].endpoints[0]`;
 
@@ -80,12 +82,17 @@ describe("settings that are wrong", () => {
     [
       "a secret of white space",
       destination({ secret: " \t" }),
-      `${WHERE}: sources[0].destinations[0].secret must not consist of white space`,
+      `${WHERE}: sources[0].destinations[0].secret ${GUESSABLE}`,
     ],
     [
       "a secret that a variable without a value became",
       destination({ secret: "undefined" }),
-      `${WHERE}: sources[0].destinations[0].secret must not consist of white space, or be "undefined" or "null"`,
+      `${WHERE}: sources[0].destinations[0].secret ${GUESSABLE}`,
+    ],
+    [
+      "a secret that is a variable in quotes",
+      destination({ secret: "${WEBHOOK_SECRET}" }),
+      `${WHERE}: sources[0].destinations[0].secret ${GUESSABLE}`,
     ],
     [
       "enabled of another kind",

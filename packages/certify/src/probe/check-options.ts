@@ -4,16 +4,18 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { isIP } from "node:net";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import {
+  HEADERS_SYNONYMS,
+  LONGEST_TIMER_MS,
+  type OptionNames,
+  SECRET_SYNONYMS,
+  URL_SYNONYMS,
   checkFunction,
   checkOptionNames,
   checkPort,
-  describeKind,
+  describeValue,
   isObject,
-  HEADERS_SYNONYMS,
-  LONGEST_TIMER_MS,
-  SECRET_SYNONYMS,
-  URL_SYNONYMS,
-  type OptionNames,
+  nameKind,
+  quote,
 } from "@countersign/protocol";
 import { hostOf, type Endpoint } from "../wire/exchange.ts";
 import { LANGUAGES } from "./language.ts";
@@ -58,7 +60,7 @@ export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   const { url, secret, headers = {}, ca, signal, timeoutMs = 1, checkAddress, language } = options;
   if (typeof secret !== "string" || secret.trim() === "") {
     throw new TypeError(
-      `The secret must be the receiver's secret, a non-empty string, not ${describeKind(secret)}.`,
+      `The secret must be the receiver's secret, a non-empty string, not ${typeof secret === "string" ? quote(secret) : nameKind(secret)}.`,
     );
   }
   checkMilliseconds("timeoutMs", timeoutMs);
@@ -67,11 +69,11 @@ export function checkOptions(what: string, options: ProbeOptions): Endpoint {
   checkFunction(`${what.slice(0, -1)}{ checkAddress })`, checkAddress);
   if (language !== undefined && !LANGUAGES.includes(language)) {
     throw new TypeError(
-      `Unknown language ${describeKind(language)}. Known languages: ${LANGUAGES.join(", ")}.`,
+      `Unknown language ${describeValue(language)}. Known languages: ${LANGUAGES.join(", ")}.`,
     );
   }
   if (!isObject(headers)) {
-    throw new TypeError(`headers must be an object of names and values, not ${describeKind(headers)}.`);
+    throw new TypeError(`headers must be an object of names and values, not ${nameKind(headers)}.`);
   }
   for (const [name, value] of Object.entries(headers)) checkHeader(name, value);
   return {
@@ -92,8 +94,7 @@ function listenedByMany(signal: AbortSignal): AbortSignal {
 /** @throws TypeError naming the option. */
 export function checkMilliseconds(name: string, value: unknown): void {
   if (typeof value === "number" && value > 0 && value <= LONGEST_TIMER_MS) return;
-  const given = typeof value === "number" ? String(value) : describeKind(value);
-  throw new TypeError(`${name} must be a positive number of milliseconds, but got ${given}.`);
+  throw new TypeError(`${name} must be a positive number of milliseconds, but got ${describeValue(value)}.`);
 }
 
 /** A private authority in addition to the public ones, as with `NODE_EXTRA_CA_CERTS`. Costly: made once. */
@@ -129,7 +130,7 @@ function checkHeader(name: string, value: unknown): void {
     throw new TypeError(`The header ${name} is set by the audits themselves. Remove it from headers.`);
   }
   if (typeof value !== "string") {
-    throw new TypeError(`The header ${name} must be a string, not ${describeKind(value)}.`);
+    throw new TypeError(`The header ${name} must be a string, not ${nameKind(value)}.`);
   }
   validateHeaderName(name);
   validateHeaderValue(name, value);

@@ -1,4 +1,4 @@
-import { isObject } from "@countersign/protocol/json";
+import { isObject, nameKind } from "@countersign/protocol/json";
 import type { WebhookErrorCode } from "../errors.ts";
 
 /**
@@ -79,9 +79,9 @@ export function checkMessage(value: unknown): MessageFault | undefined {
       message: "The body is an array; send one message in each request.",
     };
   }
-  if (!isObject(value)) return invalid(`The message must be a JSON object, but is ${nameKind(value)}.`);
+  if (!isObject(value)) return invalid(`The message must be a JSON object, but is ${describe(value)}.`);
   const type = own(value, "type");
-  if (typeof type !== "string") return invalid(`Field "type" must be a string, but is ${nameKind(type)}.`);
+  if (typeof type !== "string") return invalid(`Field "type" must be a string, but is ${describe(type)}.`);
   const fields = FIELD_ENTRIES.get(type);
   if (fields === undefined) {
     return {
@@ -103,7 +103,7 @@ function checkFields(
     if (value == null || (kind === "object" ? isObject(value) : typeof value === kind)) continue;
     if (!Object.hasOwn(message, name)) continue;
     const wanted = kind === "object" ? "an object" : `a ${kind}`;
-    return invalid(`Field "${name}" of ${where} must be ${wanted}, but is ${nameKind(value)}.`);
+    return invalid(`Field "${name}" of ${where} must be ${wanted}, but is ${describe(value)}.`);
   }
   return undefined;
 }
@@ -126,6 +126,10 @@ function checkRequired(
   return undefined;
 }
 
+function describe(value: unknown): string {
+  return value === undefined ? "missing" : nameKind(value);
+}
+
 function invalid(message: string): MessageFault {
   return { code: "ERR_INVALID_MESSAGE", message };
 }
@@ -133,11 +137,4 @@ function invalid(message: string): MessageFault {
 // A key named __proto__ must not lend a message fields that it does not have itself.
 function own(object: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function nameKind(value: unknown): string {
-  if (value === null) return "null";
-  if (value === undefined) return "missing";
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

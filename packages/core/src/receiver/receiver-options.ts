@@ -1,9 +1,10 @@
-import { isObject } from "@countersign/protocol/json";
+import { isObject, nameKind } from "@countersign/protocol/json";
 import {
   checkFunction,
   checkOptionNames,
   checkPort,
   EVENTS_SYNONYMS,
+  GUESSABLE,
   isGuessable,
   ON_REJECTED_SYNONYMS,
   SECRET_SYNONYMS,
@@ -137,13 +138,19 @@ const ON_ERROR: ReadonlySet<unknown> = new Set([undefined, "answer", "throw"]);
 export function checkOptions<TRequest, Message extends ReceivedMessage>(
   options: ReceiverOptions<TRequest, Message>,
 ): void {
-  checkIsOptions(options);
+  // A framework calls its middleware with a request, or with a context that has a request's headers.
+  if (isObject(options) && "headers" in options) {
+    throw new TypeError(
+      "A webhook receiver got a request instead of options. Call the function, and mount what it returns: " +
+        "verifyWebhook({ secret }).",
+    );
+  }
   checkOptionNames("A webhook receiver", options, NAMES, HINTS);
   for (const name of ["unsigned", "strict", "allowUnknownTypes"] as const) {
     // An environment variable gives the string "false", which would count as true.
-    const kind = typeof options[name];
-    if (kind !== "undefined" && kind !== "boolean") {
-      throw new TypeError(`The option ${name} must be a boolean, but is of type ${kind}.`);
+    const value: unknown = options[name];
+    if (value !== undefined && typeof value !== "boolean") {
+      throw new TypeError(`The option ${name} must be a boolean, but is ${nameKind(value)}.`);
     }
   }
   for (const name of ["onVerified", "onRejected"] as const) {
@@ -164,23 +171,6 @@ export function checkOptions<TRequest, Message extends ReceivedMessage>(
   }
   if (options.instrument !== undefined) {
     checkPort("The option instrument, such as otel(),", options.instrument, ["receive"]);
-  }
-}
-
-// What is given instead of options may be the secret itself, so an error must not quote it.
-function checkIsOptions(options: unknown): void {
-  if (!isObject(options)) {
-    const kind = options === null ? "null" : typeof options;
-    throw new TypeError(
-      `A webhook receiver takes an options object such as { secret }, but was given one of type ${kind}.`,
-    );
-  }
-  // A framework calls its middleware with a request, or with a context that has a request's headers.
-  if ("headers" in options) {
-    throw new TypeError(
-      "A webhook receiver got a request instead of options. Call the function, and mount what it returns: " +
-        "verifyWebhook({ secret }).",
-    );
   }
 }
 
@@ -211,8 +201,6 @@ export function configuredSecret<TRequest>(
 /** The secrets as a list. @throws TypeError for an empty one, and for one that anyone could guess. */
 export function usableSecrets(secret: Secrets): readonly string[] {
   const secrets = secretList(secret);
-  if (secrets.some(isGuessable)) {
-    throw new TypeError('The secret must not be white space, "undefined" or "null".');
-  }
+  if (secrets.some(isGuessable)) throw new TypeError(`The secret ${GUESSABLE}`);
   return secrets;
 }

@@ -1,5 +1,5 @@
 import { fromUtf8, isSignedWith, signatureOf, toUtf8 } from "#platform";
-import { isBytes } from "@countersign/protocol/json";
+import { isBytes, nameKind } from "@countersign/protocol/json";
 import type { hasOneForm } from "./compact-json.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
@@ -178,7 +178,7 @@ function matchingSecret(bytes: Uint8Array, hex: string, secrets: readonly string
 function checkSecret(secret: unknown): asserts secret is string {
   if (typeof secret === "string" && secret !== "") return;
   throw new TypeError(
-    `The secret must be a non-empty string, but is ${secret === "" ? "empty" : typeof secret}.`,
+    `The secret must be a non-empty string, but is ${secret === "" ? "empty" : nameKind(secret)}.`,
   );
 }
 
@@ -187,7 +187,7 @@ export function bodyBytes(body: unknown): Uint8Array {
   if (typeof body === "string") return toUtf8(body);
   if (isBytes(body)) return body;
   throw new TypeError(
-    `The body must be the exact bytes or text that was sent, but is ${body === null ? "null" : typeof body}. ` +
+    `The body must be the exact bytes or text that was sent, but is ${nameKind(body)}. ` +
       "Pass the raw body, not a parsed object.",
   );
 }

@@ -1,16 +1,16 @@
 import {
-  assertSerializable,
   type CallDefaults,
-  type Calls,
   type CallType,
-  describeKind,
+  type Calls,
+  type RecordedCall,
+  ValidationError,
+  assertSerializable,
+  describeValue,
   formatTimestamp,
   messageOf,
   parseTimestamp,
   recordCall,
-  type RecordedCall,
   serializeCall,
-  ValidationError,
 } from "@countersign/protocol";
 import type { MessageType } from "@countersign/core";
 import { CallError, callErrorOf } from "./call-error.ts";
@@ -136,7 +136,7 @@ export function buildDeleteMessage(
   if (typeof userId !== "string" || userId === "") {
     throw new CallError(
       "ERR_FIELD_MISSING",
-      `deleteUser() needs a userId, as a non-empty string, not ${describeKind(userId)}.`,
+      `deleteUser() needs a userId, as a non-empty string, not ${describeValue(userId)}.`,
       { field: "userId" },
     );
   }
@@ -145,7 +145,7 @@ export function buildDeleteMessage(
   if (time === undefined) {
     throw new CallError(
       "ERR_FIELD_INVALID",
-      `deleteUser({ timestamp }) must be a valid Date or ISO 8601 text, not ${describeKind(timestamp)}.`,
+      `deleteUser({ timestamp }) must be a valid Date or ISO 8601 text, not ${describeValue(timestamp)}.`,
       { field: "timestamp" },
     );
   }

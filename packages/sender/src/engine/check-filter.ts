@@ -1,6 +1,6 @@
 import {
   checkOptionNames,
-  describeKind,
+  describeValue,
   ENDPOINT_SYNONYMS,
   EVENT_SYNONYMS,
   type OptionHints,
@@ -116,8 +116,7 @@ function checkValues(what: (name: string) => string, filter: DeliveryFilter | Sk
     const values: readonly unknown[] = isList && Array.isArray(value) ? value : [value];
     const wrong = values.findIndex((item) => !fits(item));
     if (wrong === -1) continue;
-    const shown = typeof values[wrong] === "number" ? values[wrong] : describeKind(values[wrong]);
-    throw new TypeError(`${what(name)} must be ${words}, not ${shown}.`);
+    throw new TypeError(`${what(name)} must be ${words}, not ${describeValue(values[wrong])}.`);
   }
   if (filter.after !== undefined) parseCursor(filter.after);
 }

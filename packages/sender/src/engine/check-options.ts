@@ -1,10 +1,11 @@
 import {
-  checkOptionNames,
-  describeKind,
-  isBytes,
+  type OptionNames,
   SOURCES_SYNONYMS,
   WRITE_KEY_SYNONYMS,
-  type OptionNames,
+  checkOptionNames,
+  describeValue,
+  isBytes,
+  nameKind,
 } from "@countersign/protocol";
 import type { ResendOptions } from "./resend-options.ts";
 import type { RetryAll } from "./retry-options.ts";
@@ -40,7 +41,7 @@ export function checkCloseOptions(options: CloseOptions): void {
 export function checkResendOptions({ body, id, ...others }: ResendOptions): void {
   checkOptionNames("resend()", others, {}, { filter: "resend({ filter }) takes it without an id" });
   if (body !== undefined && typeof body !== "string" && !isBytes(body)) {
-    throw new TypeError(`resend({ body }) must be a text or bytes, not ${describeKind(body)}.`);
+    throw new TypeError(`resend({ body }) must be a text or bytes, not ${nameKind(body)}.`);
   }
   if (body !== undefined && Buffer.byteLength(body) > MAX_BODY_BYTES) {
     throw new TypeError(`resend({ body }) must not be longer than ${MAX_BODY_BYTES} bytes.`);
@@ -55,8 +56,7 @@ export function checkRetryAll(what: RetryAll): void {
   checkOptionNames("retry()", what, RETRY_NAMES);
   const { limit } = what;
   if (limit === undefined || (Number.isInteger(limit) && limit >= 1)) return;
-  const shown = typeof limit === "number" ? limit : describeKind(limit);
-  throw new TypeError(`retry({ limit }) must be a whole number, at least 1, not ${shown}.`);
+  throw new TypeError(`retry({ limit }) must be a whole number, at least 1, not ${describeValue(limit)}.`);
 }
 
 const MAX_BODY_BYTES = 1_048_576;

@@ -1,4 +1,4 @@
-import { describeKind, isObject } from "@countersign/protocol";
+import { isObject, nameKind } from "@countersign/protocol";
 import { buildMessage, record } from "../calls/message.ts";
 import { CallError } from "../calls/call-error.ts";
 import { audienceChanges, snakeCase, type TraitChange, traitChanges } from "../profiles/trait-diff.ts";
@@ -61,7 +61,7 @@ export class ProfileSyncer {
     // A text is iterable too, and would be a user for each of its letters.
     if ((!isObject(userIds) && !Array.isArray(userIds)) || !(Symbol.iterator in userIds)) {
       throw new TypeError(
-        `syncAudience() takes the members as a list, a Set or another iterable of userIds, not ${describeKind(userIds)}. Pass [] to remove every member.`,
+        `syncAudience() takes the members as a list, a Set or another iterable of userIds, not ${nameKind(userIds)}. Pass [] to remove every member.`,
       );
     }
     const members = new Set(userIds);
@@ -79,7 +79,7 @@ export class ProfileSyncer {
   ): Promise<SyncReceipt> {
     if (!isObject(values) || (Symbol.iterator in values && !(values instanceof Map))) {
       throw new TypeError(
-        `syncComputedTrait() takes the values as a Map or an object of userId and value, not ${describeKind(values)}.`,
+        `syncComputedTrait() takes the values as a Map or an object of userId and value, not ${nameKind(values)}.`,
       );
     }
     const byUser = new Map<string, unknown>(values instanceof Map ? values : Object.entries(values));

@@ -1,4 +1,4 @@
-import { isGuessable } from "@countersign/protocol/options";
+import { GUESSABLE, isGuessable } from "@countersign/protocol/options";
 import { INCLUDABLE_FIELDS, type IncludableField } from "../calls/message.ts";
 import { defaultDestinationName } from "./destination-name.ts";
 import { type Credentials, credentialsOf } from "./hidden-credentials.ts";
@@ -189,7 +189,7 @@ function secretAt(place: SettingPlace, item: Unchecked<DestinationSettings>): st
   if (typeof value !== "string" || value === "") {
     here.issue("must be a non-empty string; leave it out to send unsigned messages.");
   } else if (isGuessable(value)) {
-    here.issue('must not consist of white space, or be "undefined" or "null", which anyone could guess.');
+    here.issue(GUESSABLE);
   }
   return typeof value === "string" ? value : undefined;
 }

@@ -1,4 +1,4 @@
-import { describeKind } from "@countersign/protocol";
+import { describeValue } from "@countersign/protocol";
 import ipaddr from "ipaddr.js";
 import { TransportError } from "./transport-error.ts";
 
@@ -79,7 +79,7 @@ export function checkAddressPolicy(
 ): void {
   if (typeof blockPrivateNetworks === "boolean") return;
   throw new TypeError(
-    `${what}({ blockPrivateNetworks }) must be true or false, not ${describeKind(blockPrivateNetworks)}.`,
+    `${what}({ blockPrivateNetworks }) must be true or false, not ${describeValue(blockPrivateNetworks)}.`,
   );
 }
 

@@ -1,4 +1,11 @@
-import { codeOf as ownCodeOf, describeKind, isBytes, isError, isObject } from "@countersign/protocol";
+import {
+  codeOf as ownCodeOf,
+  describeValue,
+  isBytes,
+  isError,
+  isObject,
+  nameKind,
+} from "@countersign/protocol";
 import type { AttemptResult } from "./transport.ts";
 import { errors } from "undici";
 import { CertificateError, connectionMessageOf, TransportError } from "./transport-error.ts";
@@ -49,7 +56,7 @@ const RESULT_HEADERS = ["requestHeaders", "responseHeaders"] as const;
  * @throws TypeError naming the field
  */
 export function assertResult(result: AttemptResult): AttemptResult {
-  if (!isObject(result)) throw new TypeError(`the result is ${describeKind(result)}`);
+  if (!isObject(result)) throw new TypeError(`the result is ${nameKind(result)}`);
   const { outcome, responseBody, durationMs, status, earlier = [] } = result;
   if (!ATTEMPT_OUTCOMES.includes(outcome)) fail("outcome", `one of ${ATTEMPT_OUTCOMES.join(", ")}`, outcome);
   if (!isBytes(responseBody)) fail("responseBody", "bytes, in a Uint8Array", responseBody);
@@ -72,7 +79,7 @@ export function assertResult(result: AttemptResult): AttemptResult {
 }
 
 function fail(field: string, what: string, value: unknown): never {
-  throw new TypeError(`the result's ${field} must be ${what}, not ${describeKind(value)}`);
+  throw new TypeError(`the result's ${field} must be ${what}, not ${describeValue(value)}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import { describeKind, quote } from "@countersign/protocol";
+import { nameKind, quote } from "@countersign/protocol";
 import ipaddr from "ipaddr.js";
 import type { AddressPolicyOptions } from "./address-policy.ts";
 
@@ -102,7 +102,7 @@ export function parseProxy(options: GuardedProxyOptions, nameOf: NameOf): Proxy 
 
 function urlOf(proxy: unknown, name: string): URL {
   if (typeof proxy !== "string") {
-    throw new TypeError(`${name} must be a URL as text, such as "${EXAMPLE}", not ${describeKind(proxy)}.`);
+    throw new TypeError(`${name} must be a URL as text, such as "${EXAMPLE}", not ${nameKind(proxy)}.`);
   }
   if (proxy.trim() === "")
     throw new TypeError(
@@ -136,7 +136,7 @@ function entriesOf(noProxy: unknown, nameOf: NameOf): readonly string[] {
   return texts.flatMap((text) => {
     if (typeof text === "string") return text.split(/[\s,]+/u).filter((entry) => entry !== "");
     throw new TypeError(
-      `${nameOf("noProxy")} must be a text or a list of texts, such as "localhost,.internal", not ${describeKind(text)}.`,
+      `${nameOf("noProxy")} must be a text or a list of texts, such as "localhost,.internal", not ${nameKind(text)}.`,
     );
   });
 }
