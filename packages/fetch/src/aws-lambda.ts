@@ -24,7 +24,8 @@ export interface LambdaHttpEvent {
   readonly isBase64Encoded?: boolean | undefined;
   /** The method, in events of REST APIs and load balancers. The others have it in `requestContext.http`. */
   readonly httpMethod?: string;
-  readonly requestContext: object;
+  /** Absent where another platform makes such events, as Netlify does for its older functions. */
+  readonly requestContext?: object | undefined;
 }
 
 /** The result that a Lambda function returns to the service that called it; the result types of `@types/aws-lambda` take it. */
@@ -112,7 +113,7 @@ function toWebhookRequest<TRequest>(event: LambdaHttpEvent, request: TRequest): 
 }
 
 function methodOf(event: LambdaHttpEvent): string | undefined {
-  const context = event?.requestContext as { readonly http?: { readonly method?: string } } | undefined;
+  const context: { readonly http?: { readonly method?: string } } | undefined = event?.requestContext;
   return context?.http?.method ?? event?.httpMethod;
 }
 
@@ -125,7 +126,8 @@ async function toResult(response: Response, event: LambdaHttpEvent): Promise<Lam
   const headers = [...response.headers].filter(([name]) => !HOP_BY_HOP.has(name));
   return {
     statusCode: response.status,
-    ...("elb" in event.requestContext && { statusDescription: describeStatus(response) }),
+    ...(event.requestContext &&
+      "elb" in event.requestContext && { statusDescription: describeStatus(response) }),
     ...resultHeaders(headers, event),
     body: bytes.toString(isText ? "utf8" : "base64"),
     isBase64Encoded: !isText,
@@ -143,7 +145,8 @@ function resultHeaders(
   }
   const cookies = headers.filter(([name]) => name === "set-cookie").map(([, value]) => value);
   // The services that take a list of cookies.
-  if (cookies.length === 0 || !("http" in requestContext)) return { headers: Object.fromEntries(headers) };
+  if (cookies.length === 0 || !(requestContext && "http" in requestContext))
+    return { headers: Object.fromEntries(headers) };
   return { headers: Object.fromEntries(headers.filter(([name]) => name !== "set-cookie")), cookies };
 }
 
