@@ -14,6 +14,7 @@ import {
 } from "@countersign/protocol";
 import { sendResponse } from "@countersign/core/node";
 import { createTransport, type AttemptResult, type Transport } from "@countersign/sender";
+import { answerBrokenRequest } from "@countersign/server/explain";
 import { openRecorder, type Recorder } from "@countersign/server/recording";
 import { mergeHeaders } from "../input/merge-headers.ts";
 import { UsageError } from "../errors/usage-error.ts";
@@ -106,6 +107,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
       });
   });
   server.maxConnections = MAX_CONNECTIONS;
+  server.on("clientError", (error, socket) => answerBrokenRequest(error, socket, { onError }));
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));

@@ -10,6 +10,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { listen } from "../../src/listen/listen.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
 import { portOf, SECRET } from "../../../server/test/support/receiver.ts";
+import { OTHER_PROTOCOLS } from "../../../server/test/support/other-protocols.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 interface Received {
@@ -178,7 +179,9 @@ describe("countersign listen", () => {
       const answer = await post(command.url, BODIES[1] ?? "", { "x-env": "production" });
       const pause = status === 503 ? { retryAfter: "7" } : {};
       expect(answer).toEqual({ status, text: status === 204 ? "" : "says the app", ...pause });
-      await command.printed(new RegExp(`verified ${status} delete of u .*forwarded: ${status} in \\d+ ms`));
+      await command.printed(
+        new RegExp(`verified ${status} delete of u .*forwarded: ${status} in [\\d.]+ m?s`),
+      );
     }
     expect(app.received[0]?.headers["x-env"]).toBe("test");
     expect(app.received[0]?.body.toString()).toBe(BODIES[1]);
@@ -262,6 +265,23 @@ it("a listener that stops waits for requests, and not for connections without on
   expect([response.statusCode, response.headers.connection]).toEqual([204, "close"]);
   response.resume();
   await stopped;
+});
+
+it.each<(typeof OTHER_PROTOCOLS)[number]>([
+  ["TLS", Buffer.from("16030100", "hex"), "Configure the client with an http: address."],
+  ...OTHER_PROTOCOLS,
+])("says what to do when it is sent %s", async (_, header, advice) => {
+  const errors: unknown[] = [];
+  const listener = closing(await listen({ port: 0, onError: (error) => errors.push(error) }));
+  const socket = connect(Number(new URL(listener.url).port), "127.0.0.1");
+  cleanUp(() => socket.destroy());
+  const answered = once(socket, "data");
+  socket.write(header);
+  socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
+
+  expect(String(await answered)).toMatch(/^HTTP\/1\.1 400 /);
+  expect(errors).toHaveLength(1);
+  expect(String(errors[0])).toContain(advice);
 });
 
 describe("countersign listen that cannot start says why in one line", () => {

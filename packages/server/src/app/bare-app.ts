@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { isDateTime } from "../api/date-time.ts";
 import { answerWithProblems } from "../api/answer-with-problems.ts";
 import { watchMethods } from "../allowed-methods.ts";
-import { answerBrokenRequest, answerMalformedUrl, otherProtocol } from "./broken-request.ts";
+import { answerBrokenRequest, answerMalformedUrl } from "../broken-request.ts";
 import { compileOnDemand } from "./compile-on-demand.ts";
 import { limitConnections } from "./connections.ts";
 import type { TlsOptions } from "./server-options.ts";
@@ -11,6 +11,8 @@ import type { TlsOptions } from "./server-options.ts";
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const MAX_HEADER_BYTES = 16_384;
+
+const OR_TLS = ", or start the server with --tls-self-signed or a certificate";
 
 /** What an application is like, whatever its routes. */
 export interface BareAppOptions {
@@ -39,11 +41,7 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
     http: limits,
     // As an object of any kind, because the types make another server of it; at run time both have the same interface.
     ...(tls && ({ https: { ...limits, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS } } as object)),
-    clientErrorHandler(error, socket) {
-      const message = otherProtocol(error);
-      if (message !== undefined) onError(new Error(message));
-      answerBrokenRequest(error, socket);
-    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { onError, orTls: OR_TLS }),
     frameworkErrors: (_error, { url }, reply) => {
       reply.hijack();
       answerMalformedUrl(url, reply.raw);

@@ -10,6 +10,7 @@ import {
   type TlsOptions,
 } from "@countersign/server";
 import { describe, expect, it, vi } from "vitest";
+import { OTHER_PROTOCOLS } from "../support/other-protocols.ts";
 import { cleanUp, closing } from "../../../../tests/support/resources.ts";
 
 const pem = (name: string): string =>
@@ -86,15 +87,7 @@ it("says what to do when a client speaks TLS to a server without it", async () =
   await vi.waitFor(() => expect(String(errors[0])).toContain("--tls-self-signed"));
 });
 
-it.each([
-  ["the PROXY protocol", "PROXY TCP4 192.0.2.1 192.0.2.2 56324 4010\r\n", "leave out send-proxy"],
-  [
-    "version 2 of the PROXY protocol",
-    Buffer.from("0d0a0d0a000d0a515549540a2111000cc0000201c0000202dc040faa", "hex"),
-    "leave out send-proxy",
-  ],
-  ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "leave out proto h2"],
-])("says what to do when a load balancer sends %s", async (_, header, advice) => {
+it.each(OTHER_PROTOCOLS)("says what to do when a load balancer sends %s", async (_, header, advice) => {
   const errors: unknown[] = [];
   const { url } = closing(await createServer({ to: TO, port: 0, onError: (error) => errors.push(error) }));
   const socket = connectTcp(Number(new URL(url).port), "127.0.0.1");
