@@ -181,9 +181,11 @@ function retryPolicy(retry: unknown = {}): unknown {
 const OWN_HEADERS = /^(?:user-agent|authorization|content-(?:type|encoding|length)|x-retry-count)$/;
 
 function extraHeaders(headers: unknown = {}, what: string): Record<string, string> {
+  // Where it is missing with the rest of fetch, that is no fault of a header.
+  const Checked = Headers;
   try {
     // Refuses what is not legal in HTTP.
-    const checked = [...new Headers(headers as Record<string, string>)];
+    const checked = [...new Checked(headers as Record<string, string>)];
     return Object.fromEntries(checked.filter(([name]) => !OWN_HEADERS.test(name)));
   } catch {
     // Without the values, nor the cause that quotes them: they may be credentials.

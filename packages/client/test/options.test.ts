@@ -2,7 +2,7 @@ import { Analytics, VERSION, type AnalyticsOptions } from "@countersign/client";
 import { memoryTransport } from "@countersign/client/testing";
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 
 // What the types refuse, for callers that have none.
 const wrong = (options: object): AnalyticsOptions => options;
@@ -158,6 +158,13 @@ it.each([
   analytics.track({ userId: "u1", event: "E" });
   await analytics.close();
   expect(service.requests.map((request) => request.url)).toEqual([url]);
+});
+
+it("a runtime without the fetch API is told as such, and not as an illegal header", () => {
+  const { Headers } = globalThis;
+  Reflect.deleteProperty(globalThis, "Headers");
+  onTestFinished(() => void Object.assign(globalThis, { Headers }));
+  expect(() => new Analytics("K")).toThrow("Headers is not defined");
 });
 
 it("an illegal header is refused without its value, which may be a credential", () => {
