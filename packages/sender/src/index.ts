@@ -55,6 +55,7 @@ export { defaultDestinationName } from "./settings/destination-name.ts";
 export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
+export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
 export { inTransaction } from "./sqlite/in-transaction.ts";
 export { makePrivateFolder } from "./sqlite/make-folder.ts";
 export { LogFile } from "./sqlite/log-file.ts";

@@ -16,8 +16,6 @@ export type {
   EndState,
   Settlement,
 } from "./delivery/delivery.ts";
-export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
-export type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 export {
   type Cursor,
   cursorOf,

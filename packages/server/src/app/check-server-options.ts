@@ -6,8 +6,7 @@ import {
   parseDuration,
   STORE_SYNONYMS,
 } from "@countersign/protocol";
-import { checkProxy } from "@countersign/sender";
-import { MAX_BYTES_IN_MEMORY } from "@countersign/sender/store";
+import { checkProxy, MAX_BYTES_IN_MEMORY } from "@countersign/sender";
 import { checkTls } from "./check-tls.ts";
 import type { GuardOptions } from "./guard.ts";
 import { isOfKind, LEAST_BYTES, OPTION_KINDS, OPTION_SYNONYMS } from "./option-kinds.ts";
