@@ -61,6 +61,7 @@ export { makePrivateFolder } from "./sqlite/make-folder.ts";
 export { LogFile } from "./sqlite/log-file.ts";
 export { type MovedCounts, type MoveOptions, moveSqliteStore } from "./sqlite/move-sqlite-store.ts";
 export { releaseNativeHandles } from "./sqlite/release-native-handles.ts";
+export { makeFilePrivate } from "./sqlite/private-files.ts";
 export { sqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 export { shardedStore } from "./store/sharded-store.ts";
 export { StoreError, type StoreErrorCode } from "./store/store-error.ts";

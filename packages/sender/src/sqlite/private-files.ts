@@ -21,23 +21,30 @@ export function createPrivately(path: string): void {
   }
 }
 
-/**
- * Takes a database and what belongs to it away from everyone but its owner. Earlier versions left that to the umask.
- * A file of another owner stays as it is.
- */
+/** Takes a database and what belongs to it away from everyone but its owner. */
 export function makePrivate(path: string): void {
-  for (const suffix of SUFFIXES) {
-    const file = path + suffix;
-    const mode = modeOf(file);
-    if (mode === undefined || (mode & NOT_PRIVATE) === 0) continue;
-    try {
-      chmodSync(file, mode & 0o700);
-    } catch {
-      warnOnce(
-        file,
-        `The file ${file} can be read by other users, and its permissions cannot be changed. It contains personal data.`,
-      );
-    }
+  for (const suffix of SUFFIXES) makeFilePrivate(path + suffix);
+}
+
+/**
+ * Takes a file away from everyone but its owner. Earlier versions left that to the umask, and Kubernetes gives the files of a volume
+ * with `fsGroup` to a group. A file of another owner stays as it is, with a warning of the process: it can be used nevertheless.
+ *
+ * @example
+ * ```ts
+ * makeFilePrivate("/var/lib/shop/traffic.jsonl");
+ * ```
+ */
+export function makeFilePrivate(file: string): void {
+  const mode = modeOf(file);
+  if (mode === undefined || (mode & NOT_PRIVATE) === 0) return;
+  try {
+    chmodSync(file, mode & 0o700);
+  } catch {
+    warnOnce(
+      file,
+      `The file ${file} can be read by other users, and its permissions cannot be changed. It contains personal data.`,
+    );
   }
 }
 

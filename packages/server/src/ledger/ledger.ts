@@ -1,8 +1,8 @@
-import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type Database from "libsql";
 import { messageOf } from "@countersign/protocol";
-import { inTransaction, LogFile, releaseNativeHandles } from "@countersign/sender";
+import { inTransaction, LogFile, makeFilePrivate, releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { printed } from "./printed.ts";
@@ -301,10 +301,10 @@ async function open(libsql: typeof Database, path: string): Promise<Pick<LedgerF
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, "a", 0o600));
-    for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, 0o600);
   } catch (error) {
     throw unusable(path, error, "Correct its permissions");
   }
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) makeFilePrivate(file);
 }
 
 function unusable(path: string, error: unknown, fix: string): ServerError {

@@ -1,5 +1,6 @@
-import { closeSync, fchmodSync, fstatSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
 import { messageOf } from "@countersign/protocol";
+import { makeFilePrivate } from "@countersign/sender";
 import { ServerError } from "../errors/server-error.ts";
 import { digestOf, recordedBefore } from "./recorded-before.ts";
 import { formatRecordedRequest, type RecordedRequest } from "./recording.ts";
@@ -73,7 +74,7 @@ function openForAppending(file: string): number {
     descriptor = openSync(file, "a+", 0o600);
     // A device such as /dev/stdout keeps its mode.
     if (fstatSync(descriptor).isFile()) {
-      fchmodSync(descriptor, 0o600);
+      makeFilePrivate(file);
       endLastLine(descriptor);
     }
     return descriptor;

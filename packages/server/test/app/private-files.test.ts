@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { createServer } from "@countersign/server";
 import { describe, expect, it } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
@@ -60,6 +62,34 @@ describe.skipIf(isWindows)(`files about people can be read by their owner only${
     const file = join(data, "settings.json");
     expect([lstatSync(file).isFile(), modeOf(file)]).toEqual([true, "600"]);
   });
+
+  // Only root can give files to another user, or become one.
+  it.runIf(process.getuid?.() === 0)(
+    "and those of another owner are used as they are, with a warning: a volume of Kubernetes has them, with `fsGroup`",
+    async () => {
+      const data = join(temporaryDirectory(), "data");
+      const record = join(data, "traffic.jsonl");
+      const first = await createServer({ to: "http://127.0.0.1:9/", port: 0, data, record });
+      await first.close();
+      const files = ["deliveries.db", "deliveries.db-lock", "server.db", "traffic.jsonl"];
+      for (const file of files) chmodSync(join(data, file), 0o666);
+      for (const folder of [data, join(data, "..")]) chmodSync(folder, 0o777);
+      const script = `
+        import { createServer } from ${JSON.stringify(import.meta.resolve("@countersign/server"))};
+        process.setgid(65_534);
+        process.setuid(65_534);
+        const options = ${JSON.stringify({ to: "http://127.0.0.1:9/", port: 0, data, record })};
+        const server = await createServer(options);
+        const body = JSON.stringify({ writeKey: "any", userId: "u", event: "e" });
+        const { status } = await fetch(server.url + "/v1/track", { method: "POST", body });
+        console.log(status);
+        await server.close();`;
+      const node = [process.execPath, ["--input-type=module", "-e", script]] as const;
+      const { stdout, stderr } = await promisify(execFile)(...node);
+      expect(stdout).toBe("200\n");
+      for (const file of files) expect(stderr).toContain(`The file ${join(data, file)} can be read by other`);
+    },
+  );
 
   it("and an existing folder keeps its mode", async () => {
     const data = join(temporaryDirectory(), "data");
