@@ -213,6 +213,30 @@ describe.skipIf(primary === undefined)(
       await expectDelivered(running, tally);
     });
 
+    it("is not ready while the database answers everything but calls, and is with the first call that is stored", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      const running = await startServer(server.url, tally, schema);
+      expect((await running.track()).status).toBe(200);
+      // As by a privilege that is lost: the heartbeats of the process do not touch this table.
+      await ask(server.url, `ALTER TABLE ${schema}.message RENAME TO elsewhere`);
+      await trackUntil(running, 503);
+      const told = untilTold(
+        running,
+        /"event":"store","state":"down","reason":"A table of the store is missing/,
+      );
+      const ready = await running.readyz();
+      expect([ready.status, JSON.parse(ready.text)]).toMatchObject([
+        503,
+        { status: "down", problems: [expect.stringContaining("A table of the store is missing")] },
+      ]);
+      await told;
+      await ask(server.url, `ALTER TABLE ${schema}.elsewhere RENAME TO message`);
+      await trackUntil(running, 200);
+      expect((await running.readyz()).status).toBe(200);
+      await expectDelivered(running, tally);
+    });
+
     it.skipIf(pooler === undefined)(
       `delivers through a pooler in transaction mode, and says that it polls (${pooler === undefined ? NO_PGBOUNCER : "PgBouncer"})`,
       async () => {

@@ -1,4 +1,4 @@
-import type { SourceSettings } from "@countersign/sender";
+import { StoreError, type SourceSettings } from "@countersign/sender";
 import type { FastifyInstance } from "fastify";
 import { StoreFullError, type Ingest } from "../ingest/ingest.ts";
 import type { RejectionReason } from "../ingest/rejections.ts";
@@ -57,9 +57,11 @@ function createIngest({ context, metrics, anyKey, onError }: AppOptions): Ingest
     },
     async accept(source, calls) {
       const acceptance = await accept(source, calls).catch((error: unknown) => {
-        if (error instanceof StoreFullError) room.full(error.message);
+        if (error instanceof StoreFullError) room.refused("full", error.message);
+        else if (error instanceof StoreError) room.refused("down", error.message);
         throw error;
       });
+      room.stored();
       metrics.accepted(source, acceptance.accepted);
       metrics.duplicates(source, acceptance.duplicates);
       return acceptance;

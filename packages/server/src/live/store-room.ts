@@ -1,8 +1,11 @@
 import type { Sender } from "@countersign/sender";
 import { END_STATES } from "@countersign/sender/store";
 
-/** Fullness is believed for this long; then a call may try again, in case room was made from outside. */
-const BELIEVED_FOR_MS = 30_000;
+/**
+ * For how long it is believed that no call can be stored, after one could not. Then one may try again, in case room was made from
+ * outside. What else stops calls ends sooner, as a lock or a failover does: a supervisor that asks meanwhile should not find it twice.
+ */
+const BELIEVED_FOR_MS = { full: 30_000, down: 5_000 } as const;
 
 /** How the store is, as the API shows it. */
 export interface StoreStateJson {
@@ -11,12 +14,22 @@ export interface StoreStateJson {
   readonly reason?: string;
 }
 
-/** Knows how the store is. That it was full is remembered until a delivery has ended and so made room. */
+/** Why a call could not be stored. */
+interface Refusal {
+  readonly state: keyof typeof BELIEVED_FOR_MS;
+  readonly reason: string;
+  readonly at: number;
+}
+
+/**
+ * Knows how the store is: as it says itself, and by the calls that it could not store. A database can answer all but these, as where
+ * its user has lost a privilege. That the store was full is remembered until a delivery has ended and so made room; anything else
+ * until a call is stored.
+ */
 export class StoreRoom {
   readonly #sender: Pick<Sender, "storeState">;
   readonly #onChange: (state: StoreStateJson) => void;
-  #fullSince: number | undefined;
-  #whyFull = "";
+  #refusal: Refusal | undefined;
 
   /**
    * @param onChange Called each time that the store becomes full, down or unsafe, and when it is up again; at once if there is
@@ -25,36 +38,47 @@ export class StoreRoom {
   constructor(sender: Sender, onChange: (state: StoreStateJson) => void) {
     this.#sender = sender;
     this.#onChange = onChange;
-    sender.on("storeState", () => onChange(this.state()));
-    const madeRoom = (): void => {
-      if (this.#fullSince === undefined) return;
-      this.#fullSince = undefined;
+    sender.on("storeState", () => {
+      // It knows better than the last call.
+      if (this.#refusal?.state === "down") this.#refusal = undefined;
       onChange(this.state());
-    };
-    for (const state of END_STATES) sender.on(state, madeRoom);
+    });
+    for (const state of END_STATES) sender.on(state, () => this.#over("full"));
     // What was wrong when the store was opened is no change of the sender's, as a clock that differs from the database's.
     if (sender.storeState.reason !== undefined) onChange(this.state());
   }
 
-  /** A call found no room. */
-  full(problem: string): void {
-    const isNews = this.#problem() === undefined;
-    this.#fullSince = performance.now();
-    this.#whyFull = problem;
-    if (isNews) this.#onChange(this.state());
+  /** A call could not be stored: there was no room, or the store failed. */
+  refused(state: Refusal["state"], reason: string): void {
+    const before = this.state();
+    this.#refusal = { state, reason, at: performance.now() };
+    const after = this.state();
+    if (after.state !== before.state) this.#onChange(after);
+  }
+
+  /** A call was stored. There may be no room for a larger one. */
+  stored(): void {
+    this.#over("down");
   }
 
   /** How the store is. */
   state(): StoreStateJson {
     const { state, reason: why } = this.#sender.storeState;
-    const problem = state === "up" ? this.#problem() : undefined;
-    if (problem !== undefined) return { state: "full", reason: problem };
+    const refusal = state === "up" ? this.#believed() : undefined;
+    if (refusal !== undefined) return { state: refusal.state, reason: refusal.reason };
     return { state, ...(why !== undefined && { reason: why }) };
   }
 
-  /** Why there is no room, as far as is known. */
-  #problem(): string | undefined {
-    if (this.#fullSince === undefined) return undefined;
-    return performance.now() - this.#fullSince < BELIEVED_FOR_MS ? this.#whyFull : undefined;
+  #over(state: Refusal["state"]): void {
+    if (this.#refusal?.state !== state) return;
+    this.#refusal = undefined;
+    this.#onChange(this.state());
+  }
+
+  /** Why no call can be stored, as far as is known. */
+  #believed(): Refusal | undefined {
+    if (this.#refusal === undefined) return undefined;
+    const { state, at } = this.#refusal;
+    return performance.now() - at < BELIEVED_FOR_MS[state] ? this.#refusal : undefined;
   }
 }

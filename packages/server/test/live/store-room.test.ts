@@ -1,0 +1,68 @@
+import type { Sender } from "@countersign/sender";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { StoreRoom, type StoreStateJson } from "../../src/live/store-room.ts";
+
+interface Watched {
+  readonly room: StoreRoom;
+  readonly told: readonly StoreStateJson[];
+  /** The sender reports a state of its store. */
+  report(state: StoreStateJson): void;
+}
+
+function watch(): Watched {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const listeners = new Map<string, () => void>();
+  const sender = {
+    storeState: { state: "up" } as StoreStateJson,
+    on: (event: string, listener: () => void) => void listeners.set(event, listener),
+  };
+  const told: StoreStateJson[] = [];
+  const room = new StoreRoom(sender as unknown as Sender, (state) => void told.push(state));
+  return {
+    room,
+    told,
+    report(state) {
+      sender.storeState = state;
+      listeners.get("storeState")?.();
+    },
+  };
+}
+
+const DOWN = { state: "down", reason: "The table is locked." };
+
+it("a store is down from a call that it could not store to the next that it could, and this is told once", () => {
+  const { room, told } = watch();
+  room.stored();
+  room.refused("down", "The table is locked.");
+  room.refused("down", "The table is locked.");
+  expect(room.state()).toEqual(DOWN);
+  room.stored();
+  expect(room.state()).toEqual({ state: "up" });
+  expect(told).toEqual([DOWN, { state: "up" }]);
+});
+
+it("without another call it is up again after 5 seconds, so that what is over costs a server no traffic for long", () => {
+  const { room } = watch();
+  room.refused("down", "The table is locked.");
+  vi.advanceTimersByTime(4_999);
+  expect(room.state()).toEqual(DOWN);
+  vi.advanceTimersByTime(1);
+  expect(room.state()).toEqual({ state: "up" });
+});
+
+it("what the store says itself counts more than the last call", () => {
+  const { room, told, report } = watch();
+  report({ state: "down", reason: "The database is away." });
+  room.refused("down", "The connection broke.");
+  report({ state: "up" });
+  expect(room.state()).toEqual({ state: "up" });
+  expect(told).toEqual([{ state: "down", reason: "The database is away." }, { state: "up" }]);
+});
+
+it("a call that is stored is no sign that there is room for a larger one", () => {
+  const { room } = watch();
+  room.refused("full", "The disk is full.");
+  room.stored();
+  expect(room.state()).toEqual({ state: "full", reason: "The disk is full." });
+});
