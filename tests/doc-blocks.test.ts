@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { parse } from "yaml";
 import { createProgram } from "../packages/cli/src/program.ts";
 import { terminalOf } from "../packages/cli/src/terminal/terminal.ts";
@@ -152,6 +152,35 @@ it("every block of YAML and JSON can be read", () => {
   expect(of("yaml").length).toBeGreaterThan(1);
 });
 
+it("a container of Kubernetes starts a command that exists, is asked what it answers, and is given time to stop", () => {
+  // Of the Secret.
+  vi.stubEnv("COUNTERSIGN_STORE", "postgres://database/countersign");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const pods = of("yaml")
+    .map(({ text }) => parse(text) as Manifest & Container)
+    .map(({ spec, ...rest }): Pod => spec?.template?.spec ?? { containers: [rest] });
+  const started = pods.flatMap(({ containers, ...pod }) =>
+    containers.filter(({ args }) => args !== undefined).map((container) => ({ ...pod, ...container })),
+  );
+  expect(started.map(({ args: [command] = [] }) => command)).toEqual(["serve", "work"]);
+  for (const {
+    args = [],
+    ports,
+    lifecycle,
+    terminationGracePeriodSeconds: grace = 30,
+    ...probes
+  } of started) {
+    expect(problemOf(args)).toEqual([]);
+    const { startupProbe, livenessProbe, readinessProbe } = probes;
+    for (const probe of [startupProbe, livenessProbe]) expect(probe?.httpGet ?? LIVENESS).toEqual(LIVENESS);
+    expect(readinessProbe?.httpGet).toEqual({ ...LIVENESS, path: "/readyz" });
+    expect(ports).toEqual([{ containerPort: LIVENESS.port }]);
+    const [, seconds = "0"] = lifecycle?.preStop.exec.command ?? [];
+    // --drain, and as much again for what follows.
+    expect(grace).toBeGreaterThanOrEqual(Number(seconds) + 20);
+  }
+});
+
 it("a workflow passes only inputs that the action has", () => {
   const { inputs, outputs } = parse(read("action.yml")) as Readonly<
     Record<string, Readonly<Record<string, unknown>>>
@@ -179,6 +208,30 @@ it("every block of JavaScript is in a page that tests/hosts follows", () => {
   expect(of("js").length).toBeGreaterThan(0);
   expect(of("js").filter(({ file }) => !followed.has(file))).toEqual([]);
 });
+
+const LIVENESS = { path: "/healthz", port: 4010 };
+
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: number };
+}
+
+interface Container {
+  readonly args?: readonly string[];
+  readonly ports?: readonly { readonly containerPort: number }[];
+  readonly startupProbe?: Probe;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
+}
+
+interface Pod {
+  readonly terminationGracePeriodSeconds?: number;
+  readonly containers: readonly Container[];
+}
+
+interface Manifest {
+  readonly spec?: { readonly template?: { readonly spec: Pod } };
+}
 
 interface Step {
   readonly uses?: string;

@@ -25,6 +25,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "See why a delivery failed", link: "/guides/page" },
       { text: "Check it in CI", link: "/guides/ci" },
       { text: "Run it in a container", link: "/guides/docker" },
+      { text: "Run it in Kubernetes", link: "/guides/kubernetes" },
       { text: "Run it as a service", link: "/guides/systemd" },
       { text: "On Windows", link: "/guides/windows" },
       { text: "Record events", link: "/guides/client" },
