@@ -175,6 +175,24 @@ describe.skipIf(redis === undefined)(
       },
     );
 
+    it("forgets what was handled where maxmemory-policy removes keys, and refuses where it is noeviction, as the README says", async () => {
+      const server = await start();
+      const client = connect(portOf(server));
+      const store = redisDedupe(client, PATIENT);
+      await store.claim("a");
+      await store.commit("a");
+      await client.config("SET", "maxmemory", "1");
+      expect(await store.claim("a")).toBe("done");
+      await expect(store.claim("b")).rejects.toThrow("Its memory is full.");
+      await client.config("SET", "maxmemory-policy", "volatile-lru");
+      // Redis removes keys when a command needs memory, and then has none for the command either.
+      await until(
+        async () => (await store.claim("b").catch(() => ""), (await client.exists("countersign:a")) === 0),
+      );
+      await client.config("SET", "maxmemory", "0");
+      expect(await store.claim("a")).toBe("new");
+    });
+
     it("says what to do about a password that the client lacks", async () => {
       const server = await start("--requirepass", "secret");
       const claim = Promise.resolve(redisDedupe(connect(portOf(server)), PATIENT).claim("a"));
