@@ -1,5 +1,6 @@
-import { createHash, createHmac } from "node:crypto";
+import crypto, { createHash, createHmac } from "node:crypto";
 import type { RequestListener } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import {
   certify,
   LANGUAGES,
@@ -7,7 +8,7 @@ import {
   type CertifyOptions,
   type Language,
 } from "@countersign/certify";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { coreReceiver } from "./support/core-receiver.ts";
 import { handWrittenReceiver, type Mutation, type Seen } from "./support/hand-written-receiver.ts";
 import { SECRET, serve } from "./support/listen.ts";
@@ -448,4 +449,20 @@ describe("a slow receiver", () => {
       ),
     });
   }, 60_000);
+});
+
+it("finds the cause on a machine in FIPS mode, which has no MD5", async () => {
+  const original = crypto.createHmac;
+  crypto.createHmac = (algorithm, ...more) => {
+    if (algorithm === "md5") throw new Error("error:0308010C:digital envelope routines::unsupported");
+    return original(algorithm, ...more);
+  };
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    crypto.createHmac = original;
+    syncBuiltinESMExports();
+  });
+  expect(await causes(signing((text) => original("sha1", `"${SECRET}"`).update(text).digest("hex")))).toEqual(
+    [expect.stringContaining("its secret is in quotes")],
+  );
 });
