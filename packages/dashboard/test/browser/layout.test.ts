@@ -41,6 +41,21 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     }
   });
 
+  it("the time of a delivery of another day is not cut in the list, which lost its last digits", async () => {
+    const { server, track, api } = await startSetting();
+    await track("Ordered");
+    await api("POST", "/clock", { advance: "24h" });
+    const page = await openPage(server.url);
+    const time = rowOf(page, "Ordered").locator(".time");
+    expect(await time.innerText()).toMatch(/^\d+ [A-Z][a-z]+ \d\d:\d\d$/);
+    // The longest name of a month. The page does not draw the row again meanwhile.
+    await time.evaluate((cell) => (cell.textContent = "28 Sept 20:40"));
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      expect([width, await overflowOf(time)]).toEqual([width, 0]);
+    }
+  });
+
   it("the hint in the search field is not cut on a desktop, also beside a delivery", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
