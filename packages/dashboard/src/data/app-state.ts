@@ -103,17 +103,21 @@ export function settingsOf(destination: string): { readonly signed: boolean; rea
   return endpoints.value.find((endpoint) => endpoint.destination === destination) ?? { signed: true };
 }
 
-/** The word for where a delivery stands. */
-export function verdictOf({
-  state,
-  last,
-  destination,
-}: {
+interface Standing {
   readonly state: State;
   readonly last?: Facts | undefined;
   readonly destination: string;
-}): Verdict {
-  return stateVerdict(state, last, settingsOf(destination).signed);
+}
+
+/** Whether a delivery is tried when its time comes: what waits for a destination that is disabled, or has gone, is not. */
+export function isTried({ state, destination }: Standing): boolean {
+  return state === "pending" && settingsOf(destination).enabled === true;
+}
+
+/** The word for where a delivery stands. */
+export function verdictOf(delivery: Standing): Verdict {
+  const { state, last, destination } = delivery;
+  return stateVerdict(state, last, settingsOf(destination).signed, isTried(delivery));
 }
 
 /** Whether the stream begins with it, for the first time or again: what could not be read meanwhile can be read. */

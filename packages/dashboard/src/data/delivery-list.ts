@@ -107,7 +107,7 @@ export class DeliveryList {
       this.state.value = { kind: "ready" };
       const early = this.#early ?? [];
       this.#early = undefined;
-      this.#apply(early, true);
+      this.#apply(early);
       this.#changed();
       await this.count();
     } catch (error) {
@@ -204,7 +204,7 @@ export class DeliveryList {
       this.#early.push(...events);
       return;
     }
-    this.#apply(events, false);
+    this.#apply(events);
     this.#undrawn += events.length;
     if (!this.#held) this.release();
     this.#changed();
@@ -258,7 +258,7 @@ export class DeliveryList {
     return pauseMs;
   });
 
-  #apply(events: readonly LiveEvent[], exact: boolean): void {
+  #apply(events: readonly LiveEvent[]): void {
     const changing = changes(this.#filter);
     let refresh = false;
     for (const event of events) {
@@ -273,7 +273,7 @@ export class DeliveryList {
         else if (!row && matches) this.#arrive(newRow(event.delivery));
         continue;
       }
-      if (row) applyEvent(row, event, exact);
+      if (row) applyEvent(row, event);
       if (!changing) continue;
       refresh = true;
       if (row) this.#unmatched[matchesRow(this.#filter, row) ? "delete" : "add"](row.id);

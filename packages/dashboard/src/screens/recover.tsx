@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
 import { countDeliveries, get, post } from "../data/api.ts";
-import { clock, destinations, serverNow } from "../data/app-state.ts";
+import { clock, destinations, endpoints, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
@@ -132,7 +132,15 @@ function Resend({ label, about, run, filter, disabled, retries }: ResendProps): 
       // In a body, the API takes a status as a number.
       const body = { filter: { ...filter, status: Number(filter["status"]) || undefined } };
       if (!retries) showJob(job, await post<ResendJob>("/deliveries/resend", body));
-      else announce(`Trying ${(await post<Retried>("/deliveries/retry", body)).retried} now.`);
+      else {
+        const { retried } = await post<Retried>("/deliveries/retry", body);
+        const waits = endpoints.value.some(
+          ({ enabled, destination }) => !enabled && (filter["destination"] ?? destination) === destination,
+        );
+        announce(
+          `Trying ${retried} now.${waits ? " Those of a disabled destination wait until it is enabled." : ""}`,
+        );
+      }
     });
   return (
     <button

@@ -10,7 +10,6 @@ export interface Row {
   readonly destination: string;
   readonly identity: string;
   state: State;
-  attempts: number;
   last: LastAttempt | undefined;
 }
 
@@ -45,7 +44,6 @@ export function newRow(info: DeliveryInfo): Row {
     destination: share(info.destination),
     identity: info.identity,
     state: "pending",
-    attempts: 0,
     last: undefined,
   };
 }
@@ -54,36 +52,32 @@ export function newRow(info: DeliveryInfo): Row {
 export function rowOf(summary: DeliverySummary): Row {
   const row = newRow(summary);
   row.state = summary.state;
-  row.attempts = summary.attempts;
   row.last = summary.last && lastOf(summary.last);
   return row;
 }
 
 /** Takes over what the API lists, unless events have already told more. */
 export function mergeRow(row: Row, listed: Row): void {
-  if (listed.attempts < row.attempts || (listed.state === "pending" && row.state !== "pending")) return;
+  if (triesOf(listed) < triesOf(row) || (listed.state === "pending" && row.state !== "pending")) return;
   const { id: _, acceptedAt: __, ...fields } = listed;
   Object.assign(row, fields);
 }
 
-/**
- * Takes an event over into the row of its delivery.
- *
- * @param exact Whether the row may already hold the attempt, because it was listed after the attempt: then only a later one counts.
- */
-export function applyEvent(row: Row, event: LiveEvent, exact: boolean): void {
+/** How often a delivery was tried: each round is one try, at however many endpoints, as in the sentence that says why it waits. */
+export function triesOf({ last }: Row): number {
+  return last?.round ?? 0;
+}
+
+/** Takes an event over into the row of its delivery, which may have been listed after the event. */
+export function applyEvent(row: Row, event: LiveEvent): void {
   if ("endedAt" in event) row.state = event.event;
   if (event.event !== "attempt") return;
   const [before, last] = [row.last, lastOf(event.attempt)];
-  // Not by their times: where time is virtual, all rounds can begin at the same time. A fault makes two attempts of one.
-  const sibling =
-    !exact &&
-    last.round === before?.round &&
-    (last.endpoint !== before.endpoint || last.durationMs !== before.durationMs);
-  if (before && last.round <= before.round && !sibling) return;
-  row.attempts += 1;
+  // Not by their times: where time is virtual, all rounds can begin at the same time.
+  const later = last.round - triesOf(row);
   // As the API: of a round, the one to show is the last that ended, of those that accepted it where there are such.
-  if (!sibling || before?.outcome !== "success" || last.outcome === "success") row.last = last;
+  const shows = before?.outcome !== "success" || last.outcome === "success";
+  if (later > 0 || (later === 0 && shows)) row.last = last;
 }
 
 function lastOf({

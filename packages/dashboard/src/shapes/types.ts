@@ -39,7 +39,6 @@ export interface DeliverySummary extends DeliveryInfo {
   readonly state: State;
   readonly dueAt?: string;
   readonly endedAt?: string;
-  readonly attempts: number;
   readonly last?: AttemptSummary;
 }
 

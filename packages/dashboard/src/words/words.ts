@@ -39,14 +39,23 @@ const TONES: Readonly<Record<VerdictKind, Tone>> = {
   injected: "warn",
 };
 
-/** The word for where a delivery stands. */
-export function stateVerdict(state: State, last: Facts | undefined, signed: boolean): Verdict {
+/**
+ * The word for where a delivery stands.
+ *
+ * @param isTried Whether it is tried again when its time comes. What waits is, unless its destination keeps it back.
+ */
+export function stateVerdict(
+  state: State,
+  last: Facts | undefined,
+  signed: boolean,
+  isTried = state === "pending",
+): Verdict {
   if (last === undefined) return STATES[state];
   const kind = verdictKindOf(last, { signed });
   if (kind === "accepted_forgery") return { tone: "loud", word: "forgery accepted" };
   if (kind === "accepted_fragment") return { tone: "loud", word: "accepted half" };
   if (kind === "refused_forgery" && state === "failed") return { tone: "good", word: "forgery rejected" };
-  return state === "pending" ? { ...RETRIED, word: "retrying" } : STATES[state];
+  return isTried ? { ...RETRIED, word: "retrying" } : STATES[state];
 }
 
 /** How an attempt ended, and how that is shown. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Page } from "playwright-core";
 import { missing, openPage, useBrowser, why } from "../support/browser.ts";
-import { startSetting } from "../support/setting.ts";
+import { startReceiver, startSetting } from "../support/setting.ts";
 
 const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
 
@@ -187,7 +187,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
       .waitFor();
   });
 
-  it("says what it waits for while its destination is disabled or has gone, and no time of a next attempt", async () => {
+  it("says what it waits for while its destination is disabled or has gone, and offers no try, which would not be made", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";
     await track("Ordered");
@@ -195,18 +195,47 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await open(page, "Ordered");
     const detail = page.getByRole("region", { name: "Delivery", exact: true });
     await detail.getByRole("timer").waitFor();
+    const tries = detail.getByRole("button", { name: "Try now" });
+    const row = page.getByRole("row").filter({ hasText: "Ordered" });
+    expect([await tries.count(), await row.locator(".state").innerText()]).toEqual([1, "retrying"]);
     const [source] = (await api("GET", "/sources")) as { name: string; destinations: { name: string }[] }[];
     const path = `/sources/${source?.name}/destinations/${source?.destinations[0]?.name}`;
     const endpoints = [{ url: receiver.url }];
     await api("PUT", path, { endpoints, enabled: false });
     await detail.getByText(/Its destination is disabled, so it waits\./).waitFor();
     expect(await detail.getByRole("timer").count()).toBe(0);
+    expect([await tries.count(), await row.locator(".state").innerText()]).toEqual([0, "waiting"]);
     await api("PUT", path, { endpoints, enabled: true });
     await detail.getByRole("timer").waitFor();
     await detail.getByText(/The delivery is retried for 4 h\./).waitFor();
     await api("DELETE", path);
     await detail.getByText(/Its destination has no settings, so it waits\./).waitFor();
     expect(await detail.getByRole("timer").count()).toBe(0);
+  });
+
+  it("counts tries as the sentence does, in the list and its attempts, since with two endpoints the list had twice as many", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    const other = await startReceiver();
+    receiver.mode = other.mode = "down";
+    const [source] = (await api("GET", "/sources")) as { name: string; destinations: { name: string }[] }[];
+    const endpoints = [{ url: receiver.url }, { url: other.url }];
+    await api("PUT", `/sources/${source?.name}/destinations/${source?.destinations[0]?.name}`, { endpoints });
+    await track("Listed");
+    const page = await openPage(server.url);
+    await track("Told");
+    for (const event of ["Listed", "Told"]) {
+      const row = page.getByRole("row").filter({ hasText: event });
+      await expect.poll(() => row.locator(".tries").innerText()).toBe("1");
+      await open(page, event);
+      await page.getByText("Waits for its 2nd try").waitFor();
+      expect(await page.locator(".attempts .number").allInnerTexts()).toEqual(["1", "1"]);
+      await page.getByRole("button", { name: "Try now" }).click();
+      await page.getByText("Waits for its 3rd try").waitFor();
+      expect(await page.locator(".attempts .number").allInnerTexts()).toEqual(["1", "1", "2", "2"]);
+      await page.getByRole("heading", { name: /^Response to try 2/ }).waitFor();
+      await page.getByRole("button", { name: /^Close/ }).click();
+      await expect.poll(() => row.locator(".tries").innerText()).toBe("2");
+    }
   });
 
   it("keeps what is typed about its signature when another attempt follows", async () => {
@@ -219,7 +248,7 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     await page.getByLabel(/^Its secret/).fill("another secret");
     await page.getByRole("button", { name: "Try now" }).click();
     await page.getByText("Waits for its 3rd try").waitFor();
-    await page.getByRole("heading", { name: /^Response to attempt 2/ }).waitFor();
+    await page.getByRole("heading", { name: /^Response to try 2/ }).waitFor();
     expect(await page.getByLabel(/^Its secret/).inputValue()).toBe("another secret");
   });
 

@@ -658,6 +658,20 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(new Set(receiver.accepted).size).toBe(7);
   });
 
+  it("recover: says that what waits for a disabled destination is not tried, since it said that it was", async () => {
+    const { server, receiver, track, api } = await startSetting();
+    receiver.mode = "down";
+    await track("Ordered", 2);
+    const [source] = (await api("GET", "/sources")) as { name: string; destinations: { name: string }[] }[];
+    const path = `/sources/${source?.name}/destinations/${source?.destinations[0]?.name}`;
+    await api("PUT", path, { endpoints: [{ url: receiver.url }], enabled: false });
+    const page = await openPage(`${server.url}/#/recover`);
+    await page.getByRole("button", { name: "Try now: 2 waiting" }).click();
+    const told = "Trying 2 now. Those of a disabled destination wait until it is enabled.";
+    await page.getByRole("status").filter({ hasText: told }).waitFor();
+    expect(receiver.requests).toBe(2);
+  });
+
   it("recover: what expired after an outage of hours is there at once", async () => {
     const { server, receiver, track, api } = await startSetting();
     receiver.mode = "down";
@@ -880,8 +894,10 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await page.route("**/api/deliveries/resend", (route) =>
       route.fulfill({ json: { ...job, id: "resend-2" } }),
     );
+    // What it shows of that can be gone in a moment: it may be about to read the jobs, since its stream has just begun.
+    const told = page.waitForResponse("**/api/deliveries/resend");
     await page.getByRole("button", { name: "Resend all" }).click();
-    await page.getByText("0 of 0 resent").waitFor();
+    await (await told).finished();
     await page.getByRole("link", { name: "See them arrive" }).click();
     await page.getByRole("link", { name: "Recover", exact: true }).click();
     await page.getByText("30 of 30 resent").waitFor();

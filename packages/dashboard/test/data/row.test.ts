@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyEvent, newRow, rowOf } from "../../src/shapes/row.ts";
+import { applyEvent, newRow, rowOf, triesOf } from "../../src/shapes/row.ts";
 import type { AttemptSummary, DeliveryInfo, LiveEvent } from "../../src/shapes/types.ts";
 
 const INFO: DeliveryInfo = {
@@ -30,32 +30,32 @@ function told(summary: AttemptSummary): LiveEvent {
 
 describe("a row of the list", () => {
   it("is the same whether its attempts were listed or told", () => {
-    const listed = rowOf({ ...INFO, state: "pending", attempts: 2, last: attempt(2, "http://a/", 2) });
+    const listed = rowOf({ ...INFO, state: "pending", last: attempt(2, "http://a/", 2) });
     const row = newRow(INFO);
-    applyEvent(row, told(attempt(1)), false);
-    applyEvent(row, told(attempt(2, "http://a/", 2)), false);
+    applyEvent(row, told(attempt(1)));
+    applyEvent(row, told(attempt(2, "http://a/", 2)));
     expect(row).toEqual(listed);
   });
 
-  it("counts an attempt once that was listed and is told again", () => {
-    const row = rowOf({ ...INFO, state: "pending", attempts: 1, last: attempt(1) });
-    applyEvent(row, told(attempt(1)), true);
-    expect(row.attempts).toBe(1);
-  });
-
-  it("counts the attempts of one round to several endpoints, which begin at the same time", () => {
+  it("counts a round as one try, at however many endpoints, also where it was listed and is told again", () => {
+    const endpoints = ["http://a/", "http://b/", "http://c/"];
     const row = newRow(INFO);
-    for (const endpoint of ["http://a/", "http://b/", "http://c/"])
-      applyEvent(row, told(attempt(1, endpoint)), false);
-    expect(row.attempts).toBe(3);
+    expect(triesOf(row)).toBe(0);
+    for (const round of [1, 2]) {
+      for (const endpoint of endpoints) applyEvent(row, told(attempt(1, endpoint, round)));
+      expect(triesOf(row)).toBe(round);
+    }
+    const listed = rowOf({ ...INFO, state: "pending", last: attempt(1, "http://c/", 2) });
+    for (const endpoint of endpoints) applyEvent(listed, told(attempt(1, endpoint, 2)));
+    expect(listed).toEqual(row);
   });
 
   it("takes over the next attempt also where virtual time stood still since the last one", () => {
-    const row = rowOf({ ...INFO, state: "pending", attempts: 1, last: attempt(1) });
+    const row = rowOf({ ...INFO, state: "pending", last: attempt(1) });
     const next: AttemptSummary = { ...attempt(1, "http://a/", 2), outcome: "success", answer: "204" };
-    for (const exact of [true, false]) {
-      applyEvent(row, told(next), exact);
-      expect(row).toMatchObject({ attempts: 2, last: { answer: "204" } });
+    for (const again of [1, 2]) {
+      applyEvent(row, told(next));
+      expect([again, triesOf(row), row.last?.answer]).toEqual([again, 2, "204"]);
     }
   });
 
@@ -66,17 +66,17 @@ describe("a row of the list", () => {
       ["204", "success"],
       ["500", "server_error"],
     ] as const)
-      applyEvent(row, told({ ...attempt(1, `http://${answer}/`), answer, outcome }), false);
-    expect(row).toMatchObject({ attempts: 3, last: { answer: "204" } });
+      applyEvent(row, told({ ...attempt(1, `http://${answer}/`), answer, outcome }));
+    expect(row).toMatchObject({ last: { answer: "204" } });
   });
 
-  it("counts both attempts of a message that a fault sends twice, and each once", () => {
+  it("shows the last answer to a message that a fault sends twice", () => {
     const row = newRow(INFO);
     const twice = [attempt(1), { ...attempt(1), durationMs: 5 }];
-    for (const one of twice) applyEvent(row, told(one), false);
-    expect(row.attempts).toBe(2);
-    const listed = rowOf({ ...INFO, state: "pending", attempts: 2, last: twice[1] as AttemptSummary });
-    for (const one of twice) applyEvent(listed, told(one), true);
+    for (const one of twice) applyEvent(row, told(one));
+    expect(row.last?.durationMs).toBe(5);
+    const listed = rowOf({ ...INFO, state: "pending", last: twice[1] as AttemptSummary });
+    for (const one of twice) applyEvent(listed, told(one));
     expect(listed).toEqual(row);
   });
 
@@ -93,15 +93,15 @@ describe("a row of the list", () => {
       [refused, accepted],
     ]) {
       const row = newRow(INFO);
-      for (const one of attempts) applyEvent(row, told(one), false);
-      expect(row).toMatchObject({ attempts: 2, last: { answer: "200" } });
+      for (const one of attempts) applyEvent(row, told(one));
+      expect(row).toMatchObject({ last: { answer: "200" } });
     }
   });
 
   it("ends with the event that says so", () => {
     const row = newRow(INFO);
     const at = INFO.acceptedAt;
-    applyEvent(row, { id: "r-3", at, event: "failed", delivery: INFO, endedAt: at }, false);
+    applyEvent(row, { id: "r-3", at, event: "failed", delivery: INFO, endedAt: at });
     expect(row.state).toBe("failed");
   });
 });

@@ -38,6 +38,8 @@ describe("verdicts", () => {
       stateVerdict("failed", undefined, true),
       stateVerdict("expired", failed, true),
     ];
+    // Nothing is retried at a destination that is disabled.
+    expect(stateVerdict("pending", failed, true, false).word).toBe("waiting");
     const signs = states.map(({ tone, sign = tone }) => sign);
     expect(signs).toEqual(["wait", "retry", "good", "bad", "late"]);
     // That of a warning, such as “not signed”, is not that of a retry.

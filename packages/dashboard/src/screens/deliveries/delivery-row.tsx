@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Row } from "../../shapes/row.ts";
+import { triesOf, type Row } from "../../shapes/row.ts";
 import { serverNow, verdictOf } from "../../data/app-state.ts";
 import { Mark } from "../../parts/mark.tsx";
 import { ResponseTime } from "../../parts/response-time.tsx";
@@ -64,7 +64,7 @@ function Delivery({ row, index, selected, active, onOpen }: Props & { readonly r
         {row.destination}
       </span>
       <span role="gridcell" class="tries">
-        {row.attempts}
+        {triesOf(row)}
       </span>
       <span role="gridcell" class="answer" title={row.last?.answer}>
         {row.last?.answer}

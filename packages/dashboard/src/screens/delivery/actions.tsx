@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { status } from "../../data/app-state.ts";
+import { isTried, status } from "../../data/app-state.ts";
 import { announce } from "../../data/announce.ts";
 import { post } from "../../data/api.ts";
 import type { DeliveryDetail, Receipt } from "../../shapes/types.ts";
@@ -14,7 +14,7 @@ import { wordsOf } from "../../words/format.ts";
 
 /** What can be done with a delivery. */
 export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
-  const { id, state, curls } = delivery;
+  const { id, curls } = delivery;
   const { run, failure } = useAction();
   const [editing, setEditing] = useState(false);
   const toggle = useRef<HTMLButtonElement>(null);
@@ -42,7 +42,7 @@ export function Actions({ delivery }: { readonly delivery: DeliveryDetail }): JS
         <button type="button" ref={toggle} aria-expanded={editing} onClick={() => setEditing(!editing)}>
           Edit and resend <kbd>e</kbd>
         </button>
-        {state === "pending" && (
+        {isTried(delivery) && (
           <button
             type="button"
             onClick={() => run(() => post(`/deliveries/${encodeURIComponent(id)}/retry`))}

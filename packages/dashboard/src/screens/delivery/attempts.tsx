@@ -36,7 +36,7 @@ export function Attempts({ history, signed, selected, onSelect }: Props): JSX.El
           return (
             <li key={index}>
               <button type="button" aria-pressed={index === selected} onClick={() => onSelect(index)}>
-                <span class="number">{index + 1}</span>
+                <span class="number">{item.round}</span>
                 <span class="time">{exactTime(item.startedAt)}</span>
                 <span class="where">{shortUrl(item.endpoint)}</span>
                 <Mark {...attemptVerdict(item, signed)} />
@@ -46,13 +46,21 @@ export function Attempts({ history, signed, selected, onSelect }: Props): JSX.El
           );
         })}
       </ol>
-      {attempt && <Exchange key={selected} attempt={attempt} number={selected + 1} />}
+      {attempt && <Exchange key={selected} {...attempt} />}
     </>
   );
 }
 
-function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly number: number }): JSX.Element {
-  const { endpoint, message, response, cut, requestHeaders, responseHeaders, fault } = attempt;
+function Exchange({
+  round,
+  endpoint,
+  message,
+  response,
+  cut,
+  requestHeaders,
+  responseHeaders,
+  fault,
+}: Attempt): JSX.Element {
   const looksLikeJson = /^\s*[{[]/.test(response);
   return (
     <div class="exchange card stack">
@@ -63,7 +71,7 @@ function Exchange({ attempt, number }: { readonly attempt: Attempt; readonly num
       )}
       {message !== undefined && <p class="note">{visible(message)}</p>}
       <h4>
-        Response to attempt {number} <span class="about">{shortUrl(endpoint)}</span>
+        Response to try {round} <span class="about">{shortUrl(endpoint)}</span>
       </h4>
       {response === "" ? (
         <p class="note">No body.</p>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { serverNow, settingsOf, status, verdictOf } from "../../data/app-state.ts";
+import { isTried, serverNow, settingsOf, status, verdictOf } from "../../data/app-state.ts";
 import type { DeliveryDetail } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
 import { useTick } from "../../parts/hooks.ts";
@@ -102,13 +102,9 @@ function Head({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element 
   );
 }
 
-function NextTry({
-  delivery: { state, destination, dueAt, acceptedAt },
-}: {
-  readonly delivery: DeliveryDetail;
-}): JSX.Element | null {
-  // What waits for a destination that is disabled, or has gone, is not tried.
-  const waits = state === "pending" && dueAt !== undefined && settingsOf(destination).enabled === true;
+function NextTry({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element | null {
+  const { dueAt, acceptedAt } = delivery;
+  const waits = dueAt !== undefined && isTried(delivery);
   useTick(waits);
   if (!waits) return null;
   const left = Date.parse(dueAt) - serverNow();

@@ -75,7 +75,7 @@ export function Lanes({ history, signed, selected, onSelect }: Props): JSX.Eleme
                   <path class="attempt-cross" d={`M${from + 2} ${y - 3}l3 6M${from + 5} ${y - 3}l-3 6`} />
                 )}
                 <title>
-                  Attempt {index + 1}: {word}, {duration(attempt.durationMs)}
+                  Try {attempt.round}: {word}, {duration(attempt.durationMs)}
                 </title>
               </g>
             );
