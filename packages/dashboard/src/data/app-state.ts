@@ -2,12 +2,13 @@ import { route } from "../route/route.ts";
 import { FAILING_AFTER } from "@countersign/sender/explain";
 import { shortUrl } from "../words/format.ts";
 import { stateVerdict, type Facts, type Verdict } from "../words/words.ts";
-import { announce, announceNews } from "./announce.ts";
+import { announce, news } from "./announce.ts";
 import { call, get } from "./api.ts";
 import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
 import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
+import { withPauses } from "./with-pauses.ts";
 import type { Source } from "../shapes/settings.ts";
 import type { Stats } from "../shapes/stats.ts";
 import type { Clock, Fault, LiveEvent, State, Status } from "../shapes/types.ts";
@@ -154,14 +155,23 @@ function receive(events: readonly LiveEvent[]): void {
     for (const listener of listeners) listener(event);
   }
   list.receive(events);
-  if (isNews) announceNews(newsText);
+  if (isNews) tellNews();
 }
 
-function newsText(): string {
-  const waiting = list.waiting.value;
-  const total = list.total.value ?? list.rows.length;
-  return `${total} deliveries${waiting > 0 ? `, ${waiting} new` : ""}.`;
-}
+/** News are told at most this often, so that they do not talk over the reader. */
+const NEWS_EVERY_MS = 5_000;
+/** News wait so long for others to come, and for the list to be drawn with them. */
+const SETTLE_MS = 250;
+
+/** Tells a screen reader the latest, which nobody asked for. */
+const tellNews = withPauses(() => {
+  setTimeout(() => {
+    const waiting = list.waiting.value;
+    const total = list.total.value ?? list.rows.length;
+    news.value = `${total} deliveries${waiting > 0 ? `, ${waiting} new` : ""}.`;
+  }, SETTLE_MS);
+  return NEWS_EVERY_MS;
+});
 
 /** Whether the list was read, and whether it was read since the stream is open. */
 let [isRead, isFollowed] = [false, false];

@@ -3,24 +3,21 @@ import { signal } from "../signals/signals.ts";
 import { get } from "./api.ts";
 import type { LiveEvent } from "../shapes/types.ts";
 
-/** How the event stream stands. */
-export type StreamState =
-  | { readonly kind: "connecting" }
-  | { readonly kind: "live" }
-  | { readonly kind: "lost"; readonly since: number };
-
-/** The state that the header shows. */
-export const streamState = signal<StreamState>({ kind: "connecting" });
+/** Since when the event stream is lost, in milliseconds since 1970; 0 while it is there, and undefined before it is. */
+export const lostSince = signal<number | undefined>(undefined);
 
 /** The server bundles what happens in so many milliseconds into one message: the page redraws at most ten times a second. */
 const BUNDLE_MS = 100;
 const REOPEN_MS = 2_000;
 
 /**
- * A tab in the background closes its stream after more than so many others were looked at: a browser has six connections to a
- * server for all of its tabs, and with none left every request of every tab would wait.
+ * A tab closes its stream after more than so many others were looked at: a browser has six connections to a server for all of its
+ * tabs, and with none left every request of every tab would wait.
  */
 const OTHERS = 2;
+/** In sight, beside the others, it then opens it for a moment now and then. */
+const MOMENT_MS = 1_000;
+const REST_MS = 4_000;
 
 /**
  * Opens the stream, and opens it again whenever it ends. `listener` gets the events in order.
@@ -37,21 +34,24 @@ export function openStream(
   let last = "";
   /** What `last` was, and what it was to be, when it was looked at before. */
   let [had, due] = ["", ""];
-  let others = 0;
+  const others = new Set<number>();
+  const own = Math.random();
   const tabs = new BroadcastChannel("looked at");
 
   const receive = ({ data, lastEventId }: MessageEvent<string>): void => {
     last = lastEventId;
-    if (streamState.value.kind !== "live") streamState.value = { kind: "live" };
+    lostSince.value = 0;
     listener([JSON.parse(data) as LiveEvent | readonly LiveEvent[]].flat());
   };
 
   const open = (): void => {
+    clearTimeout(timer);
     source?.close();
     source = new EventSource(withQuery("/api/events", { every: BUNDLE_MS, after: last }));
+    timer = setTimeout(rest, MOMENT_MS);
     for (const name of ["events", "hello", "reset"]) source.addEventListener(name, receive);
     source.addEventListener("error", () => {
-      if (streamState.value.kind !== "lost") streamState.value = { kind: "lost", since: Date.now() };
+      lostSince.value ||= Date.now();
       // After an answer that is no stream the browser does not try again by itself.
       if (source?.readyState !== EventSource.CLOSED) return;
       timer = setTimeout(reopen, REOPEN_MS);
@@ -64,19 +64,23 @@ export function openStream(
 
   const look = (): void => {
     if (document.hidden) return;
-    others = 0;
+    others.clear();
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none: it is that of the page
-    tabs.postMessage("");
+    tabs.postMessage(own);
     if (!source) open();
   };
-  tabs.addEventListener("message", () => {
-    others += 1;
-    if (others <= OTHERS || !document.hidden) return;
+  const rest = (): void => {
+    if (!source || others.size <= OTHERS) return;
     clearTimeout(timer);
-    source?.close();
+    source.close();
     source = undefined;
+    timer = setTimeout(() => document.hidden || open(), REST_MS);
+  };
+  tabs.addEventListener("message", ({ data }) => {
+    others.add(data);
+    rest();
   });
-  addEventListener("visibilitychange", look);
+  for (const name of ["visibilitychange", "focus"]) addEventListener(name, look);
   look();
   return (told) => {
     if (source && last === had && last !== due) {

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { silentSince } from "../data/api.ts";
 import { clock, serverNow, status } from "../data/app-state.ts";
-import { streamState } from "../data/stream.ts";
+import { lostSince } from "../data/stream.ts";
 import { hrefOf } from "../route/route.ts";
 import { clockTime } from "../words/format.ts";
 import { showHelp } from "./keys.tsx";
@@ -40,15 +40,13 @@ function Time(): JSX.Element | null {
 }
 
 function Stream(): JSX.Element {
-  const { value } = streamState;
-  const { kind } = value;
-  const since = kind === "lost" ? value.since : silentSince.value;
-  const [tone, word] =
-    since !== undefined
-      ? ["bad", `${kind === "lost" ? "Connection lost" : "No answer"} since ${clockTime(since, Date.now())}`]
-      : kind === "live"
-        ? ["good", "Live"]
-        : ["wait", "Connecting…"];
+  const lost = lostSince.value;
+  const since = lost || silentSince.value;
+  const [tone, word] = since
+    ? ["bad", `${lost ? "Connection lost" : "No answer"} since ${clockTime(since, Date.now())}`]
+    : lost === 0
+      ? ["good", "Live"]
+      : ["wait", "Connecting…"];
   return (
     <span
       class={`stream ${tone}`}

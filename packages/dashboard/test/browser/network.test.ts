@@ -220,6 +220,30 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     },
   );
 
+  it(
+    "eight windows side by side are all answered and follow, since six of them left no connection for any request",
+    { timeout: 120_000 },
+    async () => {
+      const { server, track } = await startSetting();
+      await track("Ordered");
+      const context = (await openPage("about:blank")).context();
+      // Without a window, a browser takes every tab for one that is looked at.
+      const pages: Page[] = [];
+      for (let window = 0; window < 8; window += 1) {
+        const page = await context.newPage();
+        await page.goto(server.url);
+        await page.getByRole("row").filter({ hasText: "Ordered" }).waitFor();
+        pages.push(page);
+      }
+      await track("Later");
+      for (const page of pages) {
+        await page.getByRole("row").filter({ hasText: "Later" }).click();
+        await page.getByText("The receiver answered 204").waitFor();
+        await page.getByText("Live", { exact: true }).waitFor();
+      }
+    },
+  );
+
   it("the number of deliveries is that of the filter, never that of the one before", async () => {
     const { server, track, receiver } = await startSetting();
     await track("Ordered", 3);

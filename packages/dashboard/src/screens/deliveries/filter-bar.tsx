@@ -6,6 +6,7 @@ import { change, hrefOf, route } from "../../route/route.ts";
 import { clockTime, count, duration, shortUrl, visible, wordsOf } from "../../words/format.ts";
 import { Segments, Select } from "../../parts/choice.tsx";
 import { useKey } from "../keys.tsx";
+import { CALL_FORMS } from "../send/call-forms.ts";
 import { paused, togglePause } from "./delivery-grid.tsx";
 
 const STATES = [
@@ -15,7 +16,6 @@ const STATES = [
   ["failed", "Failed"],
   ["expired", "Expired"],
 ] as const;
-const TYPES = ["track", "identify", "page", "screen", "group", "alias", "delete"];
 /** The rule of a search, at its field and where it has found nothing. */
 export const SEARCH_FINDS =
   "A search finds events that begin with it, a whole user id, or a whole id of a message or delivery. Upper and lower case differ.";
@@ -36,7 +36,7 @@ export function FilterBar(): JSX.Element {
         options={STATES}
         onPick={(state) => change({ state })}
       />
-      <Among name="type" known={TYPES} />
+      <Among name="type" known={Object.keys(CALL_FORMS)} />
       <Among name="destination" known={destinations.value} />
       <span class="count">
         {total !== undefined &&
