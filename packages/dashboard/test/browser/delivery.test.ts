@@ -59,6 +59,9 @@ describe.skipIf(missing)(`one delivery${why}`, () => {
     const facts = page.getByRole("region", { name: "Facts" });
     await facts.getByText("Accepted", { exact: true }).waitFor();
     expect(await facts.innerText()).toContain(deliveries[0]?.acceptedAt);
+    // In the hour that is there twice, when summer time ends, local times alone go back.
+    const attempt = page.locator(".attempts .time").first();
+    expect(await attempt.getAttribute("title")).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
     // Times of attempts are local ones, also on paper.
     await page.emulateMedia({ media: "print" });
     await page.getByRole("heading", { name: "Attempts times in UTC" }).waitFor();

@@ -267,6 +267,28 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(x + width).toBeLessThan(((await value.boundingBox())?.x ?? 0) + 1);
   });
 
+  it("a long name in a script from right to left shows its beginning in the list, since it showed its end", async () => {
+    const { server, track } = await startSetting();
+    await track("שלום ".repeat(60).trim(), 1, { userId: "דוד ".repeat(60).trim() });
+    await track("Order Completed ".repeat(20).trim(), 1, { userId: "user ".repeat(40).trim() });
+    const page = await openPage(server.url);
+    const cells = page.locator(".rows .row :is(.event, .user)");
+    await expect.poll(() => cells.count()).toBe(4);
+    // The first letter, and whether it can be seen.
+    const first = (cell: Element): boolean => {
+      const range = cell.ownerDocument.createRange();
+      range.setStart(cell.firstChild?.firstChild ?? cell.firstChild!, 0);
+      range.setEnd(range.startContainer, 1);
+      const [letter, place] = [range.getBoundingClientRect(), cell.getBoundingClientRect()];
+      return letter.left >= place.left - 1 && letter.right <= place.right + 1;
+    };
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const cell of await cells.all())
+        expect([width, await cell.evaluate(first)]).toEqual([width, true]);
+    }
+  });
+
   it("a screen begins at its top after another one was scrolled", async () => {
     const { server } = await startSetting();
     const page = await openPage(`${server.url}/#/settings?new=source`, { height: 300 });

@@ -240,6 +240,7 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
         await page.getByRole("row").filter({ hasText: "Later" }).click();
         await page.getByText("The receiver answered 204").waitFor();
         await page.getByText("Live", { exact: true }).waitFor();
+        expect(await page.locator(".rows .row").count()).toBe(2);
       }
     },
   );

@@ -54,11 +54,12 @@ function Delivery({ row, index, selected, active, onOpen }: Props & { readonly r
       <span role="gridcell" class="type">
         {row.type}
       </span>
-      <span role="gridcell" class="event" title={visible(row.event)}>
-        {row.event === "" ? <span class="about">—</span> : <bdi>{visible(row.event)}</bdi>}
+      {/* In the direction of its script: where it is too long, its beginning is shown. */}
+      <span role="gridcell" class="event" dir="auto" title={visible(row.event)}>
+        {row.event === "" ? <span class="about">—</span> : visible(row.event)}
       </span>
-      <span role="gridcell" class="user" title={visible(row.identity)}>
-        <bdi>{visible(row.identity)}</bdi>
+      <span role="gridcell" class="user" dir="auto" title={visible(row.identity)}>
+        {visible(row.identity)}
       </span>
       <span role="gridcell" class="destination" title={row.destination}>
         {row.destination}

@@ -37,7 +37,9 @@ export function Attempts({ history, signed, selected, onSelect }: Props): JSX.El
             <li key={index}>
               <button type="button" aria-pressed={index === selected} onClick={() => onSelect(index)}>
                 <span class="number">{item.round}</span>
-                <span class="time">{exactTime(item.startedAt)}</span>
+                <span class="time" title={item.startedAt}>
+                  {exactTime(item.startedAt)}
+                </span>
                 <span class="where">{shortUrl(item.endpoint)}</span>
                 <Mark {...attemptVerdict(item, signed)} />
                 <ResponseTime ms={item.durationMs} />
