@@ -70,6 +70,7 @@ export type {
   StoredTrait,
   StoredUsage,
 } from "./store/stored-part.ts";
+export { clockWasSet, LARGEST_SKEW_MS } from "./store/set-clock.ts";
 export { sourceOf } from "./store/source-of.ts";
 export type { TraitOwner } from "./store/trait-owner.ts";
 export { type AcceptancePart, acceptParts, splitAcceptance } from "./store/split-acceptance.ts";

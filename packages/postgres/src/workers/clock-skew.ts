@@ -1,7 +1,5 @@
 import { durationText } from "@countersign/sender/explain";
-
-/** A clock that differs by more is not safe: deliveries would expire, or be retried early. */
-export const LARGEST_SKEW_MS = 1_000;
+import { LARGEST_SKEW_MS } from "@countersign/sender/store";
 
 /** One reading of the database's time. */
 export interface Reading {

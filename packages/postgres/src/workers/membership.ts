@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@countersign/protocol";
-import type { StoreState } from "@countersign/sender/store";
+import { LARGEST_SKEW_MS, type StoreState } from "@countersign/sender/store";
 import { failureOf } from "../database/postgres-error.ts";
-import { LARGEST_SKEW_MS, skewOf, unsafeClock } from "./clock-skew.ts";
+import { skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
 import { SetClock, setClockReason } from "./set-clock.ts";
 import { Suspects } from "./suspects.ts";

@@ -1,6 +1,5 @@
 import type { Clock } from "@countersign/protocol";
-import { durationText } from "@countersign/sender/explain";
-import { LARGEST_SKEW_MS } from "./clock-skew.ts";
+import { clockWasSet, LARGEST_SKEW_MS } from "@countersign/sender/store";
 
 /**
  * Notices at once that this machine's clock was set. A heartbeat compares it with the database's, and comes too late for what is
@@ -44,6 +43,5 @@ function uptime(): number {
 
 /** Why nothing is accepted until the next heartbeat. */
 export function setClockReason(byMs: number): string {
-  const how = `set ${byMs > 0 ? "forward" : "back"} by ${durationText(Math.abs(byMs))}`;
-  return `The clock of this machine was ${how}. Nothing is accepted or delivered here until it was compared with the clock of the database: repeat it in a second.`;
+  return `${clockWasSet(byMs)} Nothing is accepted or delivered here until it was compared with the clock of the database: repeat it in a second.`;
 }

@@ -24,6 +24,8 @@ export interface LaneParts {
   readonly counter: DeliveryCounter;
   readonly writes: WriteQueue;
   readonly context: Pick<StoreContext, "clock" | "ended" | "failed">;
+  /** A lane was woken that had asked for this time. */
+  readonly woken: (at: number) => void;
   /** For deliveries that are due and wait for a place. */
   readonly budget: WaitingBudget;
   /** Lanes whose `pump` and `finish` are called when everything of the turn is committed. */
@@ -252,6 +254,7 @@ export class Lane implements Consumer {
     if (at === undefined) return;
     const task = this.#parts.context.clock.schedule(at, () => {
       this.#wake = undefined;
+      this.#parts.woken(at);
       this.stir(at);
       this.pump();
     });

@@ -14,6 +14,7 @@ import { Lanes } from "./lanes.ts";
 import type { LogFile } from "./log-file.ts";
 import { ProfileTable } from "./profile-table.ts";
 import { Retention, totalOf } from "./retention.ts";
+import { SetBackClock } from "./set-back-clock.ts";
 import { SettlementTable } from "./settlement-table.ts";
 import { closedError, isRepeatedId } from "./sqlite-error.ts";
 import { Transactions } from "./transactions.ts";
@@ -62,6 +63,7 @@ export class OpenStore {
   readonly #retention: Retention;
   readonly #transactions: Transactions;
   readonly #writes: WriteQueue;
+  readonly #setBackClock: SetBackClock;
   #isClosed = false;
   #idleSweep: NodeJS.Timeout | undefined;
   #flushAgain: NodeJS.Timeout | undefined;
@@ -70,7 +72,8 @@ export class OpenStore {
 
   constructor(db: Database.Database, options: OpenStoreOptions) {
     const { path, keepForMs, maxBytes, context, log } = options;
-    const { stateChanged } = context;
+    this.#setBackClock = new SetBackClock(context.clock, context.stateChanged);
+    const { stateChanged, woken } = this.#setBackClock;
     const table = new DeliveryTable(db);
     const counter = new DeliveryCounter(db);
     const calls = new CallTable(db);
@@ -91,7 +94,7 @@ export class OpenStore {
     this.#transactions = new Transactions(db, { path, log, writer, counter, retention, room, stateChanged });
     this.#writes = new WriteQueue(this.#commit);
     const settlements = new SettlementTable(db, room);
-    this.lanes = new Lanes({ table, settlements, counter, writes: this.#writes, context });
+    this.lanes = new Lanes({ table, settlements, counter, writes: this.#writes, context, woken });
     this.#sweepLater(IDLE_SWEEP_MS);
   }
 
@@ -192,6 +195,7 @@ export class OpenStore {
     this.#isClosed = true;
     clearTimeout(this.#flushAgain);
     clearTimeout(this.#idleSweep);
+    this.#setBackClock.stop();
     const { log } = this.#options;
     try {
       // The process would wait for the disk with it.

@@ -1,0 +1,56 @@
+import type { Clock, ScheduledTask } from "@countersign/protocol";
+import type { StoreState } from "../store/delivery-store.ts";
+import { clockWasSet, LARGEST_SKEW_MS } from "../store/set-clock.ts";
+
+/**
+ * Notices that this machine's clock was set back: a lane is woken when the time it was to wait has passed, and then the clock shows
+ * an earlier time. The store can be used, and what waits is late. It says so until the clock has caught up.
+ */
+export class SetBackClock {
+  readonly #clock: Clock;
+  readonly #changed: (state: StoreState) => void;
+  /** How the store is, apart from the clock. */
+  #state: StoreState = { state: "up" };
+  #reason: string | undefined;
+  #caughtUp: { readonly at: number; readonly task: ScheduledTask } | undefined;
+
+  /** @param changed Is told how the store is, with the clock if it is up. */
+  constructor(clock: Clock, changed: (state: StoreState) => void) {
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  /** The store itself is another way than before. */
+  readonly stateChanged = (state: StoreState): void => {
+    this.#state = state;
+    this.#tell();
+  };
+
+  /** A lane was woken that had asked for this time. */
+  readonly woken = (at: number): void => {
+    const aheadMs = at - this.#clock.now();
+    if (aheadMs <= LARGEST_SKEW_MS || at <= (this.#caughtUp?.at ?? Number.NEGATIVE_INFINITY)) return;
+    this.stop();
+    this.#reason = `${clockWasSet(-aheadMs)} Deliveries that wait for their next attempt wait as much longer. If the clock is right now, have them retried now; else correct it, with NTP.`;
+    const task = this.#clock.schedule(at, () => {
+      this.#caughtUp = undefined;
+      this.#reason = undefined;
+      // It may have been set back again.
+      this.woken(at);
+      if (this.#caughtUp === undefined) this.#tell();
+    });
+    this.#caughtUp = { at, task };
+    this.#tell();
+  };
+
+  /** Waits no longer. */
+  stop(): void {
+    this.#caughtUp?.task.cancel();
+    this.#caughtUp = undefined;
+  }
+
+  #tell(): void {
+    const { state } = this.#state;
+    this.#changed(state === "up" ? { state, reason: this.#reason } : this.#state);
+  }
+}
