@@ -2,7 +2,8 @@ export { adviceFor, type Advice, type AdviceContext } from "./explain/advice.ts"
 export { answerLine, answerText } from "./explain/answer.ts";
 export type { AttemptFacts, ExplainContext } from "./explain/attempt-facts.ts";
 export { FAILING_AFTER } from "./explain/failing-after.ts";
-export { noAnswer, NO_ANSWER_CODES, type NoAnswer } from "./explain/no-answer-codes.ts";
+export type { NoAnswer } from "./explain/no-answer.ts";
+export { noAnswer, NO_ANSWER_CODES } from "./explain/no-answer-codes.ts";
 export { budgetText, durationText, isSlow, ordinal, shortId } from "./explain/texts.ts";
 export { ACCEPTED_FORGERY, verdictOf, type Verdict } from "./explain/verdict.ts";
 export { isForgery, verdictKindOf, type VerdictKind } from "./explain/verdict-kind.ts";
