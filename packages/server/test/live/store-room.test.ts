@@ -6,7 +6,7 @@ interface Watched {
   readonly room: StoreRoom;
   readonly told: readonly StoreStateJson[];
   /** The sender reports a state of its store. */
-  report(state: StoreStateJson): void;
+  readonly report: (state: StoreStateJson) => void;
 }
 
 function watch(): Watched {
