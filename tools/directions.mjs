@@ -35,6 +35,7 @@ export const LAYERS = {
     "replace-file.ts",
     "allowed-methods.ts",
     "over-tls.ts",
+    "broken-request.ts",
     "errors",
     "settings",
     "shapes",

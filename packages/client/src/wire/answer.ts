@@ -76,14 +76,14 @@ export function readAnswer(
 }
 
 /** Codes that say that no connection came about. After anything else the request may have arrived. */
-const UNCONNECTED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
+const UNCONNECTED = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /** The answer of an endpoint that gave none. */
 export function noAnswer(error: unknown, sanitize: (text: string) => string): TryLater {
   const root = rootOf(error);
   return {
     status: "try-later",
-    mayBeStored: !UNCONNECTED.includes(codeOf(root) ?? ""),
+    mayBeStored: !UNCONNECTED.test(codeOf(root) ?? ""),
     retryAfter: 0,
     detail: `The endpoint did not answer: ${sanitize(messageOf(root))}. ${CHECK_ENDPOINT}`,
   };
