@@ -295,12 +295,13 @@ describe("why", () => {
 
 it("texts for numbers are short and never wrong at their borders", () => {
   const durations = [
-    0, 4.4, 999.4, 1_000, 1_210, 4_960, 9_000, 99_400, 99_500, 720_000, 6_000_000, 14_400_000,
+    0, 4.4, 999.4, 999.5, 1_000, 1_210, 4_960, 9_000, 99_400, 99_500, 720_000, 6_000_000, 14_400_000,
   ];
   expect(durations.map(durationText)).toEqual([
     "0 ms",
     "4 ms",
     "999 ms",
+    "1 s",
     "1 s",
     "1.2 s",
     "5 s",

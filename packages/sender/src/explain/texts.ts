@@ -8,7 +8,8 @@ const MINUTE = 60 * SECOND;
 
 /** A duration for a person: `4 ms`, `1.2 s`, `9 s`, `12 min`, `3 h 5 min`. */
 export function durationText(ms: number): string {
-  if (ms < SECOND) return `${Math.max(Math.round(ms), 0)} ms`;
+  const whole = Math.max(Math.round(ms), 0);
+  if (whole < SECOND) return `${whole} ms`;
   if (ms < 5 * SECOND) return `${trimmed(ms / SECOND)} s`;
   if (ms < 99.5 * SECOND) return `${Math.round(ms / SECOND)} s`;
   const minutes = Math.round(ms / MINUTE);
