@@ -1,7 +1,7 @@
 import { systemClock } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
 import { join } from "node:path";
-import { Ledger, loadLibsql } from "../ledger/ledger.ts";
+import { Ledger } from "../ledger/ledger.ts";
 import { createMetrics } from "../live/metrics.ts";
 import { type KeptSettings, SettingsBook, settingsFile } from "../settings/settings-book.ts";
 import { answerMeanwhile } from "./answer-meanwhile.ts";
@@ -56,7 +56,6 @@ export async function createServer(options: ServerOptions): Promise<CountersignS
   const undo: (() => unknown)[] = [() => sender.close()];
   try {
     const ledger = await Ledger.open(
-      await loadLibsql(),
       data === undefined ? ":memory:" : join(data, "server.db"),
       maxBytesOf(options) * LEDGER_SHARE,
     );

@@ -10,7 +10,7 @@ import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/
 const HOUR = 3_600_000;
 
 async function open(path = ":memory:"): Promise<Ledger> {
-  return closing(await Ledger.open(Database, path));
+  return closing(await Ledger.open(path));
 }
 
 /** A ledger as version 1 wrote it, with messages that were accepted. */
@@ -131,7 +131,7 @@ describe("the ledger", () => {
   });
 
   it("keeps less when what anyone sends to be rejected is large", async () => {
-    const ledger = closing(await Ledger.open(Database, ":memory:", 1_048_576));
+    const ledger = closing(await Ledger.open(":memory:", 1_048_576));
     for (let n = 0; n < 200; n += 1) {
       await ledger.keepRejections(
         [rejection("unknown_type", { n, a: "\u4e2d".repeat(32_000) })],
@@ -268,7 +268,7 @@ describe("the ledger", () => {
     const db = new Database(path);
     db.exec("PRAGMA user_version = 99");
     db.close();
-    await expect(Ledger.open(Database, path)).rejects.toThrow(
+    await expect(Ledger.open(path)).rejects.toThrow(
       `${path} was written by a newer version of countersign. Upgrade this one, or use another data directory.`,
     );
   });
