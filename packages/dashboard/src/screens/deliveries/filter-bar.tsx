@@ -6,7 +6,7 @@ import { change, hrefOf, route } from "../../route/route.ts";
 import { clockTime, count, duration, shortUrl, visible, wordsOf } from "../../words/format.ts";
 import { Segments, Select } from "../../parts/choice.tsx";
 import { useKey } from "../keys.tsx";
-import { CALL_FORMS } from "../send/call-forms.ts";
+import { CALL_FORMS } from "../../shapes/call-forms.ts";
 import { paused, togglePause } from "./delivery-grid.tsx";
 
 const STATES = [

@@ -7,7 +7,7 @@ import { errorAt, FieldErrors } from "../../parts/field-errors.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import type { Receipt } from "../../shapes/types.ts";
 import { Audience } from "./audience.tsx";
-import { CALL_FORMS, callOf, type Values } from "./call-forms.ts";
+import { CALL_FORMS, callOf, type Values } from "../../shapes/call-forms.ts";
 import { Sent } from "./sent.tsx";
 import { useSource } from "./use-source.tsx";
 
