@@ -71,7 +71,6 @@ export function openStream(
   };
   const rest = (): void => {
     if (!source || others.size <= OTHERS) return;
-    clearTimeout(timer);
     source.close();
     source = undefined;
     timer = setTimeout(() => document.hidden || open(), REST_MS);

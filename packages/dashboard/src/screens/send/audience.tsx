@@ -19,7 +19,10 @@ export function Audience(): JSX.Element {
   const source = useSource();
   const [done, setDone] = useState<SyncReceipt | undefined>(undefined);
   const { run, failure } = useAction();
-  const userIds = users.split(/[\n,]/).flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
+  const userIds = users
+    .trim()
+    .split(/\s*[\n,]\s*/)
+    .filter(Boolean);
   const submit = (): void =>
     run(async () => {
       setDone(undefined);

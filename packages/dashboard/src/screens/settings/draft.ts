@@ -1,10 +1,7 @@
 import type { Destination, Source } from "../../shapes/settings.ts";
 
 /** A header as it is typed. */
-export interface HeaderDraft {
-  readonly name: string;
-  readonly value: string;
-}
+export type HeaderDraft = readonly [name: string, value: string];
 
 /** An endpoint as it is typed. */
 export interface EndpointDraft {
@@ -42,29 +39,29 @@ export function draftOf(source: Source | undefined, destination: Destination | u
     isNew: destination === undefined,
     endpoints: destination?.endpoints.map(({ url, headers = {}, ca = [] }) => ({
       url,
-      headers: Object.entries(headers).map(([name, value]) => ({ name, value })),
+      headers: Object.entries(headers),
       ca: [ca].flat().join("\n"),
     })) ?? [EMPTY_ENDPOINT],
     secret: destination === undefined ? "set" : destination.signed ? "keep" : "none",
     newSecret: "",
     enabled: destination?.enabled ?? true,
-    rest: { ...(includeFields && { includeFields }), ...(concurrency !== undefined && { concurrency }) },
+    rest: { includeFields, concurrency },
   };
 }
 
-/** The body of the request that saves a destination. */
+/** The body of the request that saves a destination. What is undefined in it is left out, as JSON is written. */
 export function bodyOf({ endpoints, secret, newSecret, enabled, rest }: Draft): object {
   return {
     ...rest,
     endpoints: endpoints.map(({ url, headers, ca }) => ({
       url: url.trim(),
-      ...(headers.length > 0 && {
-        headers: Object.fromEntries(headers.map(({ name, value }) => [name.trim(), value])),
-      }),
-      ...(ca.trim() !== "" && { ca }),
+      headers:
+        headers.length === 0
+          ? undefined
+          : Object.fromEntries(headers.map(([name, value]) => [name.trim(), value])),
+      ca: ca.trim() === "" ? undefined : ca,
     })),
-    ...(secret === "none" && { secret: null }),
-    ...(secret === "set" && newSecret !== "" && { secret: newSecret }),
+    secret: secret === "none" ? null : (secret === "set" && newSecret) || undefined,
     enabled,
   };
 }

@@ -32,19 +32,19 @@ export function EndpointFields({ endpoint, index, errors, onChange, onRemove }: 
         error={at("/url") || whole}
         onInput={(value) => onChange({ ...endpoint, url: value })}
       />
-      {headers.map(({ name, value }, position) => (
+      {headers.map(([name, value], position) => (
         <div key={position} class="header-fields">
           <Field
             label="Header"
             required
             value={name}
-            onInput={(changed) => setHeader(position, { name: changed, value })}
+            onInput={(changed) => setHeader(position, [changed, value])}
           />
           <Field
             label="Value"
             value={value}
             hint={value === "(hidden)" ? "Kept as it is, and not shown." : undefined}
-            onInput={(changed) => setHeader(position, { name, value: changed })}
+            onInput={(changed) => setHeader(position, [name, changed])}
           />
           <button
             type="button"
@@ -70,7 +70,7 @@ export function EndpointFields({ endpoint, index, errors, onChange, onRemove }: 
         <button
           type="button"
           class="quiet"
-          onClick={() => onChange({ ...endpoint, headers: [...headers, { name: "", value: "" }] })}
+          onClick={() => onChange({ ...endpoint, headers: [...headers, ["", ""]] })}
         >
           Add a header
         </button>
