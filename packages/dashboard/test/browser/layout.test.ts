@@ -340,7 +340,7 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await page.locator(".main").evaluate(({ clientHeight }) => clientHeight)).toBeGreaterThan(150);
   });
 
-  it("no column of the list is cut at any width, also beside a scroll bar", async () => {
+  it("no column of the list, nor its name, is cut at any width, also beside a scroll bar", async () => {
     const { server, track } = await startSetting();
     await track("Ordered");
     const page = await openPage(server.url);
@@ -349,6 +349,10 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     for (let width = 320; width <= 1_400; width += 8) {
       await page.setViewportSize({ width, height: 400 });
       expect([width, await overflowOf(page.locator("#delivery-grid"))]).toEqual([width, 0]);
+      const cut = await page
+        .locator(".head > *")
+        .evaluateAll((names) => names.filter((name) => name.scrollWidth > name.clientWidth).length);
+      expect([width, cut]).toEqual([width, 0]);
     }
   });
 

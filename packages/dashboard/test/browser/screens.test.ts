@@ -556,6 +556,10 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     expect(await each.first().innerText()).toMatch(
       /^Failing since 00:00:00\s+127\.0\.0\.1:\d+\/webhooks \(default\/webhooks\): 503\. 6 deliveries waiting, the first expires at 04:00:00\s+See what is left\s+Recover them$/,
     );
+    // In a narrow window each takes several lines: they are as far apart as its lines, or its links seem to be of the next one.
+    await page.setViewportSize({ width: 700, height: 800 });
+    const [first, second] = [await each.first().boundingBox(), await each.nth(1).boundingBox()];
+    expect((second?.y ?? 0) - (first?.y ?? 0) - (first?.height ?? 0)).toBeGreaterThanOrEqual(8);
     await each.nth(1).getByRole("link", { name: "See what is left" }).click();
     await page.getByText(/^6 of 30/).waitFor();
     // What was opened stays open.
