@@ -246,7 +246,7 @@ describe("the answer", () => {
 
 describe("why", () => {
   it.each([
-    [{ state: "pending", attempts: 0 }, "Waits for its first attempt."],
+    [{ state: "pending", attempts: 0 }, "Waits for its first try."],
     [
       { state: "pending", attempts: 2, last: attempt({ status: 500 }) },
       "Waits for its 3rd try: the receiver answered 500.",

@@ -28,7 +28,7 @@ export interface WhyContext extends ExplainContext {
  */
 export function whyOf({ state, attempts, last }: DeliveryFacts, context: WhyContext = {}): string {
   if (last === undefined) {
-    if (state === "pending") return "Waits for its first attempt.";
+    if (state === "pending") return "Waits for its first try.";
     return state === "expired" ? "Was not attempted within its retry window." : "Ended without an attempt.";
   }
   const { kind } = verdictOf(last, context);

@@ -111,7 +111,7 @@ function NextTry({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Eleme
   const until = Date.parse(acceptedAt) + status.value.retryWindowMs;
   return (
     <p>
-      Next attempt{" "}
+      Next try{" "}
       <span class="big" role="timer">
         {left > 0 ? `in ${duration(Math.ceil(left / 1_000) * 1_000)}` : "now"}
       </span>
