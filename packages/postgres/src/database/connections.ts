@@ -3,8 +3,10 @@ import { StoreError } from "@countersign/sender/store";
 import type pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
+import { InUse } from "./in-use.ts";
 import {
   breaksConnection,
+  hasNoneLeft,
   isUnknown,
   NoAnswerError,
   NotInTimeError,
@@ -52,6 +54,7 @@ export class Connections {
   readonly #pools: { readonly [P in Purpose]: PostgresPool };
   readonly #own: readonly pg.Pool[];
   readonly #gates: { readonly [P in Purpose]: Gate };
+  readonly #inUse = new Map<PostgresPool, InUse>();
   readonly #url: string | undefined;
   /** Whether connections have our settings: those of others' pools and poolers have their own. */
   #isSet: boolean;
@@ -74,6 +77,7 @@ export class Connections {
       this.#own = [];
       this.#pools = { work: where.pool, read: where.pool, control: where.pool };
     }
+    for (const pool of Object.values(this.#pools)) this.#inUse.set(pool, new InUse());
     this.#gates = {
       work: new Gate(AT_ONCE.work),
       read: new Gate(AT_ONCE.read),
@@ -183,7 +187,10 @@ export class Connections {
     since: number | undefined,
   ): Promise<T> {
     const use = async (until: number): Promise<T> => {
-      const client = await connected(this.#pools[purpose], until - performance.now());
+      const pool = this.#pools[purpose];
+      const inUse = this.#inUse.get(pool);
+      const client = await connectedInTurn(pool, inUse, until);
+      inUse?.take();
       try {
         const result = await action(client, until);
         client.release();
@@ -193,6 +200,8 @@ export class Connections {
         if (purpose === "work" && isUnknown(error)) this.#lostUntil = performance.now() + ENDS_WITHIN_MS;
         client.release(breaksConnection(error) || this.#inTransaction.has(client));
         throw error;
+      } finally {
+        inUse?.giveBack();
       }
     };
     return this.#gates[purpose].pass(use, since);
@@ -235,6 +244,26 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
     const isKnown = sqlStateOf(error) !== undefined && !isUnknown(error);
     if (error instanceof NotReachedError || isKnown) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });
+  }
+}
+
+/**
+ * A connection. Where the database has none left, it waits for one that this process has in use: others have the rest, and who stores
+ * calls over two connections is not to be told for that reason that the database is away.
+ */
+async function connectedInTurn(
+  pool: PostgresPool,
+  inUse: InUse | undefined,
+  until: number,
+): Promise<PostgresClient> {
+  for (;;) {
+    try {
+      return await connected(pool, until - performance.now());
+    } catch (error) {
+      const next = hasNoneLeft(error) ? inUse?.next() : undefined;
+      if (next === undefined) throw error;
+      await within(until - performance.now(), next, () => error as Error);
+    }
   }
 }
 

@@ -41,6 +41,8 @@ const STARTING: Known = {
   text: "The database is starting or shutting down.",
   passes: true,
 };
+/** The server, the database or the user has no connection left. */
+const NONE_LEFT = "53300";
 /** Another command is in the way for longer than this one may wait. */
 const LOCKED = "55P03";
 /**
@@ -68,7 +70,7 @@ const REFUSED: Known = {
 const KNOWN: Readonly<Record<string, Known>> = {
   "53100": FULL,
   "25006": READ_ONLY,
-  "53300": BUSY,
+  [NONE_LEFT]: BUSY,
   "57P03": STARTING,
   "57014": CANCELLED,
   [TRANSACTION_TIMEOUT]: CANCELLED,
@@ -182,6 +184,11 @@ export function isUnknown(error: unknown): boolean {
 export function breaksConnection(error: unknown): boolean {
   const state = sqlStateOf(error);
   return state === undefined || isCutOff(state) || OF_NO_USE.has(state);
+}
+
+/** Whether the database takes no more connections, though it may go on with those that there are. */
+export function hasNoneLeft(error: unknown): boolean {
+  return sqlStateOf(error) === NONE_LEFT;
 }
 
 /** Whether two commands were in each other's way, so that the same command may succeed now. */

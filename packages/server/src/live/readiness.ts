@@ -46,8 +46,8 @@ export async function readiness({ waiting: find, room, delivers }: ReadinessPart
     // A store that is down would only let the question wait.
     if (state !== "down") waiting = (await find()).map(waitingText);
   } catch (error) {
-    const problem = messageOf(error);
-    return { status: "down", problems: [problem], store: { state: "down", reason: problem }, delivers };
+    // Calls can be stored nevertheless, as where a database has no connection left to read over.
+    waiting = [messageOf(error)];
   }
   if (state !== "up")
     return { status: state, problems: [reason ?? `The store is ${state}.`, ...waiting], store, delivers };
