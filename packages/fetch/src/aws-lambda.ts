@@ -1,9 +1,11 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { STATUS_CODES } from "node:http";
 import {
+  bodyReadBefore,
   createReceiver,
   type ReceivedMessage,
   type VerifiedWebhook,
+  type WebhookBody,
   type WebhookMessage,
   type WebhookRequest,
 } from "@countersign/core";
@@ -101,15 +103,24 @@ function toWebhookRequest<TRequest>(event: LambdaHttpEvent, request: TRequest): 
       "lambdaHandler() takes HTTP events, of API Gateway, a Function URL or an Application Load Balancer. This event has no HTTP method.",
     );
   }
-  const { body, isBase64Encoded, headers, multiValueHeaders } = event;
-  const text = body ?? "";
+  const { headers, multiValueHeaders } = event;
   return {
     method,
     // Only these tell a header that was sent twice. An event of a REST API has both.
     headers: multiValueHeaders ?? headers ?? {},
-    body: { from: "raw", value: isBase64Encoded ? Buffer.from(text, "base64") : text },
+    body: eventBody(event),
     request,
   };
+}
+
+const PARSED =
+  "A middleware parsed event.body before lambdaHandler(). Leave out the parser, such as httpJsonBodyParser() of middy, for this function.";
+
+/** The body that the service sent, or what a middleware put in its place. */
+function eventBody({ body, isBase64Encoded }: LambdaHttpEvent): WebhookBody {
+  if (body == null) return { from: "raw", value: "" };
+  if (typeof body !== "string") return bodyReadBefore({ body, hint: PARSED });
+  return { from: "raw", value: isBase64Encoded ? Buffer.from(body, "base64") : body };
 }
 
 function methodOf(event: LambdaHttpEvent): string | undefined {

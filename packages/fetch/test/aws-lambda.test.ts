@@ -1,4 +1,4 @@
-import { createRouter, memoryDedupe } from "@countersign/core";
+import { createRouter, memoryDedupe, type WebhookError } from "@countersign/core";
 import { mutations, sampleMessages, signedRequest } from "@countersign/core/testing";
 import { dispatch, lambdaHandler, type LambdaHttpEvent } from "@countersign/fetch/aws-lambda";
 import type {
@@ -137,6 +137,33 @@ it("a signature that came twice is refused where the event tells of both", async
   const multiValueHeaders = { "Content-Type": ["application/json"], "X-Signature": [signature, signature] };
   const answer = await handler(event("payload 1.0", { multiValueHeaders }));
   expect(JSON.parse(answer.body)).toMatchObject({ code: "ERR_SIGNATURE_MALFORMED" });
+});
+
+describe("a body that a middleware has parsed, as httpJsonBodyParser() of middy does", () => {
+  const parsed = (of: unknown, isBase64Encoded = true): LambdaHttpEvent =>
+    event("payload 2.0", { body: of as string, isBase64Encoded });
+
+  it("is verified as the JSON that it was, in base64 or not", async () => {
+    const handler = lambdaHandler({ secret: SECRET }, ({ verifiedOver }) => new Response(verifiedOver));
+    for (const isBase64Encoded of [false, true])
+      expect(await handler(parsed(JSON.parse(text), isBase64Encoded))).toMatchObject({
+        statusCode: 200,
+        body: "json",
+      });
+    expect(await handler(parsed({ type: "track" }))).toMatchObject({ statusCode: 401 });
+  });
+
+  it.each([
+    ["with strict, which needs the bytes", JSON.parse(text), true],
+    ["when nothing is left of it", 1, false],
+  ])("is the app's mistake %s, with what to change", async (_case, of, strict) => {
+    const onRejected = vi.fn<(error: WebhookError) => void>();
+    const handler = lambdaHandler({ secret: SECRET, strict, onRejected }, noContent);
+    expect(await handler(parsed(of))).toMatchObject({ statusCode: 500 });
+    const [error] = onRejected.mock.calls[0] ?? [];
+    expect(error).toMatchObject({ code: "ERR_BODY_ALREADY_READ" });
+    expect(error?.hint).toContain("Leave out the parser, such as httpJsonBodyParser() of middy");
+  });
 });
 
 it("gives functions the event and Lambda's context, and runs a router", async () => {
