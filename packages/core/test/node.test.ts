@@ -1,5 +1,5 @@
 import { Buffer } from "node:buffer";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import {
   connect,
@@ -390,6 +390,19 @@ describe("toWebhookRequest", () => {
     expect(await outcome).toEqual(
       "from" in expected && expected.from === "stream" ? { ...expected, bytes } : expected,
     );
+  });
+
+  it.each([
+    ["a parsed body", { body: parsed }, { verdict: "verified", webhook: { verifiedOver: "json" } }],
+    ["bytes", { body: bytes }, { verdict: "verified", webhook: { verifiedOver: "bytes" } }],
+    ["no body", {}, { verdict: "rejected", error: { code: "ERR_BODY_ALREADY_READ" } }],
+  ])("takes a request that a test made, with %s and no stream", async (_case, left, expected) => {
+    const { headers } = signedRequest(parsed, "secret");
+    // As node-mocks-http makes it: an emitter with the rest of a request as plain properties.
+    const request = Object.assign(new EventEmitter(), { method: "POST", headers, ...left });
+    const receiver = createReceiver<NodeRequest>({ secret: "secret", onRejected() {} });
+    const received = receiver.receive(toWebhookRequest(request as unknown as NodeRequest));
+    expect(await received).toMatchObject(expected);
   });
 
   it("counts a stream as read once any byte of it is, though it has not ended", async () => {
