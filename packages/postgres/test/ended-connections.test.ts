@@ -2,7 +2,8 @@ import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { ownPool, READ_SETTINGS } from "../src/database/own-pool.ts";
-import { breaksConnection, isUnknown, storeErrorOf } from "../src/database/postgres-error.ts";
+import { breaksConnection, isUnknown } from "../src/database/postgres-error.ts";
+import { storeErrorOf } from "../src/database/store-errors.ts";
 import { endingOf, takeFrom } from "../src/database/postgres-pool.ts";
 import { ask, isFrom, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 

@@ -12,8 +12,8 @@ import {
   NotInTimeError,
   NotReachedError,
   sqlStateOf,
-  throwOfRead,
 } from "./postgres-error.ts";
+import { throwOfRead } from "./store-errors.ts";
 import { endingOf, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
 import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { RESULT_TYPES } from "./result-types.ts";

@@ -7,13 +7,8 @@ import {
 } from "@countersign/sender/store";
 import type { Connections, Run, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import {
-  isConflict,
-  isUnknown,
-  mayBeOfOne,
-  NotInTimeError,
-  storeErrorOf,
-} from "../database/postgres-error.ts";
+import { isConflict, isUnknown, mayBeOfOne, NotInTimeError } from "../database/postgres-error.ts";
+import { storeErrorOf } from "../database/store-errors.ts";
 import { decodeText } from "../database/text.ts";
 import { ANSWER_MS } from "../database/within.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";

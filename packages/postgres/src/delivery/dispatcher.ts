@@ -7,7 +7,7 @@ import {
   sourceOf,
 } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
-import { bodylessError } from "../database/postgres-error.ts";
+import { bodylessError } from "../database/store-errors.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
 import { peekSql } from "../tables/claim-statement.ts";

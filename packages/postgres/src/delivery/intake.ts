@@ -6,7 +6,8 @@ import {
   StoreError,
   type TraitChanges,
 } from "@countersign/sender/store";
-import { isUnknown, storeErrorOf } from "../database/postgres-error.ts";
+import { isUnknown } from "../database/postgres-error.ts";
+import { storeErrorOf } from "../database/store-errors.ts";
 import { dayOf } from "../schema/names.ts";
 import { acceptSql } from "../tables/accept-statement.ts";
 import { acceptValues } from "../tables/accept-values.ts";

@@ -1,5 +1,6 @@
 import { type NextDelivery, StoreError } from "@countersign/sender/store";
-import { mayBeOfOne, storeErrorOf } from "../database/postgres-error.ts";
+import { mayBeOfOne } from "../database/postgres-error.ts";
+import { storeErrorOf } from "../database/store-errors.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf } from "../schema/names.ts";
 import type { DeliveryChanges, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";

@@ -14,7 +14,7 @@ import type {
 } from "@countersign/sender/store";
 import { sourceOf, StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
-import { failureOf } from "../database/postgres-error.ts";
+import { failureOf } from "../database/store-errors.ts";
 import { Claims } from "../delivery/claims.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
 import { Intake } from "../delivery/intake.ts";

@@ -14,7 +14,8 @@ import {
   type StoreContext,
 } from "@countersign/sender/store";
 import { Connections } from "../database/connections.ts";
-import { failureOf, isConflict, mayPass, storeErrorOf, throwOfRead } from "../database/postgres-error.ts";
+import { isConflict } from "../database/postgres-error.ts";
+import { failureOf, mayPass, storeErrorOf, throwOfRead } from "../database/store-errors.ts";
 import type { PostgresPool } from "../database/postgres-pool.ts";
 import { UnderWay } from "../database/under-way.ts";
 import { migrate } from "../schema/migrate.ts";

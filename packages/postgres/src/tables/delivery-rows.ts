@@ -1,6 +1,6 @@
 import type { Attempt } from "@countersign/sender";
 import type { Delivery, DeliveryProgress, DeliverySummary, DueDelivery } from "@countersign/sender/store";
-import { bodylessError } from "../database/postgres-error.ts";
+import { bodylessError } from "../database/store-errors.ts";
 import { decodeOptional, decodeText } from "../database/text.ts";
 
 /** The identity of a delivery, as both tables have it. */

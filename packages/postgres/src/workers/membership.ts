@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@countersign/protocol";
 import { LARGEST_SKEW_MS, type StoreState } from "@countersign/sender/store";
-import { failureOf } from "../database/postgres-error.ts";
+import { failureOf } from "../database/store-errors.ts";
 import { skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
 import { SetClock, setClockReason } from "./set-clock.ts";
