@@ -10,7 +10,7 @@ const STATUSES: Readonly<Record<string, readonly [status: number, code: string]>
 export interface BrokenRequestOptions {
   /** Receives an error that says what to do. */
   readonly onError: (error: Error) => void;
-  /** What else to do about a client that speaks TLS, where the server can speak it, too. Default: nothing. */
+  /** How else to let in a client that speaks TLS, if the server can speak it: the end of the advice to use `http:`. Default: nothing. */
   readonly orTls?: string | undefined;
 }
 

@@ -248,8 +248,8 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
 }
 
 /**
- * A connection. Where the database has none left, it waits for one that this process has in use: others have the rest, and who stores
- * calls over two connections is not to be told for that reason that the database is away.
+ * A connection. If the database has none left, it waits for one that this process has in use. Others have the rest: that is no
+ * reason to say that the database is away, while calls can be stored over two connections.
  */
 async function connectedInTurn(
   pool: PostgresPool,

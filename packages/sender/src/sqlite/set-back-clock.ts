@@ -3,8 +3,8 @@ import type { StoreState } from "../store/delivery-store.ts";
 import { clockWasSet, LARGEST_SKEW_MS } from "../store/set-clock.ts";
 
 /**
- * Notices that this machine's clock was set back: a lane is woken when the time it was to wait has passed, and then the clock shows
- * an earlier time. The store can be used, and what waits is late. It says so until the clock has caught up.
+ * Notices that this machine's clock was set back: when a lane is woken after the time that it was to wait, the clock shows an earlier
+ * time. The store can be used, but what waits is late. It says so until the clock has caught up.
  */
 export class SetBackClock {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class SetBackClock {
     const aheadMs = at - this.#clock.now();
     if (aheadMs <= LARGEST_SKEW_MS || at <= (this.#caughtUp?.at ?? Number.NEGATIVE_INFINITY)) return;
     this.stop();
-    this.#reason = `${clockWasSet(-aheadMs)} Deliveries that wait for their next attempt wait as much longer. If the clock is right now, have them retried now; else correct it, with NTP.`;
+    this.#reason = `${clockWasSet(-aheadMs)} Deliveries that wait are late by as much. If the clock is right now, retry them; if not, correct it, with NTP.`;
     const task = this.#clock.schedule(at, () => {
       this.#caughtUp = undefined;
       this.#reason = undefined;

@@ -63,7 +63,7 @@ function watchDeliveries({ sender, now }: StateParts, read: ReadStats, registers
         if (stats) set(this, stats);
       },
     });
-  gauge("deliveries_pending", "Deliveries that wait for their next attempt.", (pending, { destinations }) => {
+  gauge("deliveries_pending", "Deliveries that wait for their next try.", (pending, { destinations }) => {
     for (const { destination, pending: count } of destinations) pending.set({ destination }, count);
   });
   gauge(

@@ -3,7 +3,7 @@ import { END_STATES } from "@countersign/sender/store";
 
 /**
  * For how long it is believed that no call can be stored, after one could not. Then one may try again, in case room was made from
- * outside. What else stops calls ends sooner, as a lock or a failover does: a supervisor that asks meanwhile should not find it twice.
+ * outside. Anything else that stops calls, such as a lock or a failover, ends sooner: a supervisor should not find it twice.
  */
 const BELIEVED_FOR_MS = { full: 30_000, down: 5_000 } as const;
 
