@@ -217,8 +217,8 @@ export const WARNING_CODES: CodePages = {
   },
   COUNTERSIGN_NOT_PRIVATE: {
     cause:
-      "Other users of this machine can read the folder of a store, or one of its files. They contain personal data.",
-    fix: "Remove their permissions.",
+      "Other users of this machine can read the folder of a store, one of its files, or a recording. They contain personal data.",
+    fix: "Remove their permissions. Only the owner of a file can: if it is another user, do it as that user, or make the user of the process the owner.",
     ...sh("chmod 700 .countersign"),
   },
 };

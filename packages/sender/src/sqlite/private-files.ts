@@ -43,7 +43,7 @@ export function makeFilePrivate(file: string): void {
   } catch {
     warnOnce(
       file,
-      `The file ${file} can be read by other users, and its permissions cannot be changed. It contains personal data.`,
+      `The file ${file} can be read by other users, and this process may not change that. It contains personal data: make the user of the process its owner, or let its owner remove the permissions.`,
     );
   }
 }

@@ -88,6 +88,7 @@ describe.skipIf(isWindows)(`files about people can be read by their owner only${
       const { stdout, stderr } = await promisify(execFile)(...node);
       expect(stdout).toBe("200\n");
       for (const file of files) expect(stderr).toContain(`The file ${join(data, file)} can be read by other`);
+      expect(stderr).toContain("make the user of the process its owner");
     },
   );
 
