@@ -122,8 +122,8 @@ export function checkFunction(what: string, value: unknown): void {
 }
 
 /**
- * Whether anyone could guess a secret, since it is what stands where a value is not set: white space, the text of no value, or a
- * variable's name. `process.env.SECRET = config.secret` stores "undefined", and a quoted "${SECRET}" is not replaced.
+ * Whether anyone could guess a secret. White space, the text of no value and the name of a variable stand where no value is set:
+ * `process.env.SECRET = config.secret` stores "undefined", and a quoted "${SECRET}" is not replaced.
  */
 export function isGuessable(secret: string): boolean {
   return /^(?:undefined|null|\$\{.*\}|\$[A-Z_]+)?$/.test(secret.trim());

@@ -18,9 +18,9 @@ export interface BrokenRequestOptions {
  * Answers what is not HTTP, or too slow or too large to be read as such, before any route is known: in the shape of the
  * ingestion API, whose clients crash on an error without a `code`. A listener of `clientError`.
  *
- * @param error - What Node's HTTP server says of the connection.
- * @param socket - The connection, which is then closed.
- * @param options - Who is told of another protocol.
+ * @param error What Node's HTTP server says of the connection.
+ * @param socket The connection, which is then closed.
+ * @param options Who is told of another protocol.
  * @example
  * ```ts
  * import { createServer } from "node:http";

@@ -61,7 +61,7 @@ export function breaksConnection(error: unknown): boolean {
   return state === undefined || isCutOff(state) || OF_NO_USE.has(state);
 }
 
-/** Whether the database takes no more connections, though it may go on with those that there are. */
+/** Whether the database takes no more connections. Those that there are may go on. */
 export function hasNoneLeft(error: unknown): boolean {
   return sqlStateOf(error) === NONE_LEFT;
 }

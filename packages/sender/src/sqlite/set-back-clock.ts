@@ -9,18 +9,18 @@ import { clockWasSet, LARGEST_SKEW_MS } from "../store/set-clock.ts";
 export class SetBackClock {
   readonly #clock: Clock;
   readonly #changed: (state: StoreState) => void;
-  /** How the store is, apart from the clock. */
+  /** The state of the store, apart from the clock. */
   #state: StoreState = { state: "up" };
   #reason: string | undefined;
   #caughtUp: { readonly at: number; readonly task: ScheduledTask } | undefined;
 
-  /** @param changed Is told how the store is, with the clock if it is up. */
+  /** @param changed Is told the state of the store; if it is up, with what is wrong with the clock. */
   constructor(clock: Clock, changed: (state: StoreState) => void) {
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** The store itself is another way than before. */
+  /** The state of the store itself has changed. */
   readonly stateChanged = (state: StoreState): void => {
     this.#state = state;
     this.#tell();

@@ -21,7 +21,7 @@ export interface LedgerFile {
   readonly db: Database.Database;
   readonly seen: SeenTable | undefined;
   readonly statements: Statements;
-  /** Undefined: it is in memory, which no disk can have. */
+  /** Undefined if it is in memory: then nothing waits for a disk. */
   readonly log: LogFile | undefined;
 }
 
