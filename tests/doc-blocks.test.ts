@@ -181,6 +181,18 @@ it("a container of Kubernetes starts a command that exists, is asked what it ans
   }
 });
 
+it("a Service of Kubernetes leads to the pods of the manifest beside it", () => {
+  const manifests = of("yaml").map(({ text, file }) => ({ file, ...(parse(text) as Manifest) }));
+  const services = manifests.filter(({ kind }) => kind === "Service");
+  expect(services.length).toBeGreaterThan(0);
+  for (const { file, metadata, spec } of services) {
+    const set = manifests.find((other) => other.file === file && other.kind === "StatefulSet");
+    expect(set?.spec?.serviceName).toBe(metadata?.name);
+    expect(set?.spec?.template?.metadata?.labels).toEqual(spec?.selector);
+    expect(spec?.ports).toEqual([{ port: LIVENESS.port }]);
+  }
+});
+
 it("a workflow passes only inputs that the action has", () => {
   const { inputs, outputs } = parse(read("action.yml")) as Readonly<
     Record<string, Readonly<Record<string, unknown>>>
@@ -229,8 +241,17 @@ interface Pod {
   readonly containers: readonly Container[];
 }
 
+type Names = Readonly<Record<string, string>>;
+
 interface Manifest {
-  readonly spec?: { readonly template?: { readonly spec: Pod } };
+  readonly kind?: string;
+  readonly metadata?: { readonly name: string };
+  readonly spec?: {
+    readonly serviceName?: string;
+    readonly selector?: object;
+    readonly ports?: readonly object[];
+    readonly template?: { readonly metadata?: { readonly labels: Names }; readonly spec: Pod };
+  };
 }
 
 interface Step {
