@@ -42,6 +42,24 @@ describe.skipIf(started === undefined)(
       expect(await second).toEqual([{ one: 1 }]);
     });
 
+    it("has all that is begun together wait in turn, since one was refused where another had ended meanwhile, and heartbeats never had theirs", async () => {
+      const { connections } = await connectAsFew();
+      let heartbeats = 0;
+      const over = new AbortController();
+      const calls = Array.from({ length: 20 }, async () => {
+        while (!over.signal.aborted) await connections.query("work", { text: "SELECT pg_sleep(0.002)" });
+      });
+      const control = async (): Promise<void> => {
+        for (; heartbeats < 20; heartbeats += 1) await connections.query("control", { text: "SELECT 1" });
+      };
+      const beats = control().finally(() => over.abort());
+      const refused = (await Promise.allSettled([...calls, beats])).filter(
+        ({ status }) => status === "rejected",
+      );
+      expect(refused).toEqual([]);
+      expect(heartbeats).toBe(20);
+    }, 60_000);
+
     it("refuses at once where the process has none, and says how many it needs", async () => {
       const { connections, url } = await connectAsFew();
       const other = await connectTo(url);

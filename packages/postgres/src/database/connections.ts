@@ -3,10 +3,8 @@ import { StoreError } from "@countersign/sender/store";
 import type pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
 import { Gate } from "./gate.ts";
-import { InUse } from "./in-use.ts";
 import {
   breaksConnection,
-  hasNoneLeft,
   isUnknown,
   NoAnswerError,
   NotInTimeError,
@@ -17,6 +15,7 @@ import { throwOfRead } from "./store-errors.ts";
 import { endingOf, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
 import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { RESULT_TYPES } from "./result-types.ts";
+import { Turns } from "./turns.ts";
 import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
 
 /** What a command is for: reads, which may be slow, leave connections to the others. */
@@ -49,12 +48,17 @@ export type Run = <Row>(
  */
 const IN_THE_WAY: ReadonlySet<string> = new Set(["40P01", "40001"]);
 
+/** A pool, and who uses it. */
+interface SharedPool {
+  readonly pool: PostgresPool;
+  readonly turns: Turns;
+}
+
 /** The connections of one process: six at most, and one that listens. */
 export class Connections {
-  readonly #pools: { readonly [P in Purpose]: PostgresPool };
+  readonly #pools: { readonly [P in Purpose]: SharedPool };
   readonly #own: readonly pg.Pool[];
   readonly #gates: { readonly [P in Purpose]: Gate };
-  readonly #inUse = new Map<PostgresPool, InUse>();
   readonly #url: string | undefined;
   /** Whether connections have our settings: those of others' pools and poolers have their own. */
   #isSet: boolean;
@@ -72,12 +76,13 @@ export class Connections {
       const reads = ownPool(where.url, AT_ONCE.read, { settings: READ_SETTINGS, notSet });
       const works = ownPool(where.url, AT_ONCE.work + AT_ONCE.control, { settings: SETTINGS, notSet });
       this.#own = [reads, works];
-      this.#pools = { work: works, read: reads, control: works };
+      const forWork = { pool: works, turns: new Turns(works) };
+      this.#pools = { work: forWork, read: { pool: reads, turns: new Turns(reads) }, control: forWork };
     } else {
       this.#own = [];
-      this.#pools = { work: where.pool, read: where.pool, control: where.pool };
+      const forAll = { pool: where.pool, turns: new Turns(where.pool) };
+      this.#pools = { work: forAll, read: forAll, control: forAll };
     }
-    for (const pool of Object.values(this.#pools)) this.#inUse.set(pool, new InUse());
     this.#gates = {
       work: new Gate(AT_ONCE.work),
       read: new Gate(AT_ONCE.read),
@@ -155,7 +160,7 @@ export class Connections {
 
   /** A connection that stays open until it is released. */
   async dedicated(): Promise<PostgresClient> {
-    if (this.#own.length === 0) return connected(this.#pools.control);
+    if (this.#own.length === 0) return connected(this.#pools.control.pool);
     const pool = ownPool(this.#url, 1, { settings: LISTEN_SETTINGS, notSet: () => {} });
     const client = await connected(pool).catch((error: unknown) => {
       void pool.end();
@@ -187,10 +192,8 @@ export class Connections {
     since: number | undefined,
   ): Promise<T> {
     const use = async (until: number): Promise<T> => {
-      const pool = this.#pools[purpose];
-      const inUse = this.#inUse.get(pool);
-      const client = await connectedInTurn(pool, inUse, until);
-      inUse?.take();
+      const { pool, turns } = this.#pools[purpose];
+      const client = await turns.take(() => connected(pool, until - performance.now()), until);
       try {
         const result = await action(client, until);
         client.release();
@@ -201,7 +204,7 @@ export class Connections {
         client.release(breaksConnection(error) || this.#inTransaction.has(client));
         throw error;
       } finally {
-        inUse?.giveBack();
+        turns.giveBack();
       }
     };
     return this.#gates[purpose].pass(use, since);
@@ -244,26 +247,6 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
     const isKnown = sqlStateOf(error) !== undefined && !isUnknown(error);
     if (error instanceof NotReachedError || isKnown) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });
-  }
-}
-
-/**
- * A connection. If the database has none left, it waits for one that this process has in use. Others have the rest: that is no
- * reason to say that the database is away, while calls can be stored over two connections.
- */
-async function connectedInTurn(
-  pool: PostgresPool,
-  inUse: InUse | undefined,
-  until: number,
-): Promise<PostgresClient> {
-  for (;;) {
-    try {
-      return await connected(pool, until - performance.now());
-    } catch (error) {
-      const next = hasNoneLeft(error) ? inUse?.next() : undefined;
-      if (next === undefined) throw error;
-      await within(until - performance.now(), next, () => error as Error);
-    }
   }
 }
 

@@ -23,6 +23,8 @@ export interface PostgresQuery {
 /** A pool of node-postgres 8: `new pg.Pool()`. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
+  /** How many connections nobody uses, where the pool counts them. */
+  readonly idleCount?: number;
   /** Of a pool that has events: `connect` is that of a new connection. */
   on?(event: "connect", listener: (client: PostgresClient) => void): unknown;
 }
