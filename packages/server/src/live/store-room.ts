@@ -7,6 +7,12 @@ import { END_STATES } from "@countersign/sender/store";
  */
 const BELIEVED_FOR_MS = { full: 30_000, down: 5_000 } as const;
 
+/**
+ * A store that has stored a call within this time is not down, in milliseconds: it cannot store all, as where one of its parts is
+ * away, or what one client sends. The others are to reach it, and are not to be told each time.
+ */
+const STORES_MS = 1_000;
+
 /** How the store is, as the API shows it. */
 export interface StoreStateJson {
   /** `unsafe` accepts nothing, because it could not keep it; `full` has no room for calls. */
@@ -30,6 +36,7 @@ export class StoreRoom {
   readonly #sender: Pick<Sender, "storeState">;
   readonly #onChange: (state: StoreStateJson) => void;
   #refusal: Refusal | undefined;
+  #storedAt = Number.NEGATIVE_INFINITY;
 
   /**
    * @param onChange Called each time that the store becomes full, down or unsafe, and when it is up again; at once if there is
@@ -50,14 +57,19 @@ export class StoreRoom {
 
   /** A call could not be stored: there was no room, or the store failed. */
   refused(state: Refusal["state"], reason: string): void {
+    const at = performance.now();
+    // One that says what is wrong knows better, and one that is up all the same can be used: of several parts, one is away.
+    const isPartly = this.#sender.storeState.reason !== undefined || at - this.#storedAt < STORES_MS;
+    if (state === "down" && isPartly) return;
     const before = this.state();
-    this.#refusal = { state, reason, at: performance.now() };
+    this.#refusal = { state, reason, at };
     const after = this.state();
     if (after.state !== before.state) this.#onChange(after);
   }
 
   /** A call was stored. There may be no room for a larger one. */
   stored(): void {
+    this.#storedAt = performance.now();
     this.#over("down");
   }
 

@@ -34,6 +34,7 @@ const DOWN = { state: "down", reason: "The table is locked." };
 it("a store is down from a call that it could not store to the next that it could, and this is told once", () => {
   const { room, told } = watch();
   room.stored();
+  vi.advanceTimersByTime(1_000);
   room.refused("down", "The table is locked.");
   room.refused("down", "The table is locked.");
   expect(room.state()).toEqual(DOWN);
@@ -65,4 +66,24 @@ it("a call that is stored is no sign that there is room for a larger one", () =>
   room.refused("full", "The disk is full.");
   room.stored();
   expect(room.state()).toEqual({ state: "full", reason: "The disk is full." });
+});
+
+it("a store that stores other calls is not down, since a client whose calls it cannot store took it from everyone and was told each time", () => {
+  const { room, told } = watch();
+  for (let call = 0; call < 10; call += 1) {
+    room.stored();
+    vi.advanceTimersByTime(999);
+    room.refused("down", "The part of eu is away.");
+    expect(room.state()).toEqual({ state: "up" });
+  }
+  expect(told).toEqual([]);
+});
+
+it("a store that says of which part it is away is as it says, since all other sources were told to go elsewhere", () => {
+  const { room, told, report } = watch();
+  const partly = { state: "up", reason: "eu is down: The database is away." } as const;
+  report(partly);
+  room.refused("down", "The database is away.");
+  expect(room.state()).toEqual(partly);
+  expect(told).toEqual([partly]);
 });
