@@ -37,6 +37,9 @@ export function openStream(
   const others = new Set<number>();
   const own = Math.random();
   const tabs = new BroadcastChannel("looked at");
+  /** Tells the others the number of this tab as it is looked at, and with a minus as it is closed. */
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none: it is that of the page
+  const tell = (number: number): void => tabs.postMessage(number);
 
   const receive = ({ data, lastEventId }: MessageEvent<string>): void => {
     last = lastEventId;
@@ -65,8 +68,7 @@ export function openStream(
   const look = (): void => {
     if (document.hidden) return;
     others.clear();
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none: it is that of the page
-    tabs.postMessage(own);
+    tell(own);
     if (!source) open();
   };
   const rest = (): void => {
@@ -76,9 +78,11 @@ export function openStream(
     timer = setTimeout(() => document.hidden || open(), REST_MS);
   };
   tabs.addEventListener("message", ({ data }) => {
-    others.add(data);
+    if (data < 0) others.delete(-data);
+    else others.add(data);
     rest();
   });
+  addEventListener("pagehide", () => tell(-own));
   for (const name of ["visibilitychange", "focus"]) addEventListener(name, look);
   look();
   return (told) => {

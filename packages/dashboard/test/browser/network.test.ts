@@ -245,6 +245,38 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     },
   );
 
+  it("a window whose neighbours were closed keeps its stream again, since it opened one every five seconds until it was looked at", async () => {
+    const { server } = await startSetting();
+    const first = await openPage("about:blank");
+    await first.clock.install();
+    let opened = 0;
+    first.on("request", (request) => (opened += Number(request.url().includes("/api/events"))));
+    await first.goto(server.url);
+    await first.getByText("Live", { exact: true }).waitFor();
+    await first.evaluate(() => {
+      const heard: number[] = [];
+      const tabs = new BroadcastChannel("looked at");
+      tabs.addEventListener("message", ({ data }) => heard.push(data as number));
+      Object.assign(window, { heard, tabs });
+    });
+    const heard = (closed: boolean): Promise<number> =>
+      first.evaluate((minus) => {
+        const all = (window as unknown as { heard: number[] }).heard;
+        return new Set(all.filter((number) => number < 0 === minus)).size;
+      }, closed);
+    const others = await Promise.all([1, 2, 3].map(() => first.context().newPage()));
+    for (const page of others) await page.goto(server.url);
+    await expect.poll(() => heard(false)).toBe(3);
+    await first.clock.runFor(10_000);
+    expect(opened).toBeGreaterThan(1);
+    for (const page of others) await page.close({ runBeforeUnload: false });
+    await expect.poll(() => heard(true)).toBe(3);
+    await first.clock.runFor(10_000);
+    opened = 0;
+    await first.clock.runFor(30_000);
+    expect(opened).toBe(0);
+  });
+
   it("the number of deliveries is that of the filter, never that of the one before", async () => {
     const { server, track, receiver } = await startSetting();
     await track("Ordered", 3);
