@@ -446,6 +446,8 @@ describe("createReceiver", () => {
     ["a secret that is the text of null", { secret: ["a", "null\n"] }, guessable],
     ["a secret that is a variable in quotes", { secret: "${WEBHOOK_SECRET}" }, guessable],
     ["a secret that is a variable in single quotes", { secret: ["a", "$WEBHOOK_SECRET\n"] }, guessable],
+    ["a secret that is a variable with a number", { secret: "$WEBHOOK_SECRET_2" }, guessable],
+    ["a secret that is a variable that Kubernetes does not know", { secret: "$(WEBHOOK_SECRET)" }, guessable],
     ["a secret of white space in a list", { secret: ["a", " "] }, guessable],
     [
       "an invalidEvents it does not know",

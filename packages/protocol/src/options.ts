@@ -123,10 +123,11 @@ export function checkFunction(what: string, value: unknown): void {
 
 /**
  * Whether anyone could guess a secret. White space, the text of no value and the name of a variable stand where no value is set:
- * `process.env.SECRET = config.secret` stores "undefined", and a quoted "${SECRET}" is not replaced.
+ * `process.env.SECRET = config.secret` stores "undefined". A quoted "${SECRET}" is not replaced, nor a "$(SECRET)" that Kubernetes
+ * does not know.
  */
 export function isGuessable(secret: string): boolean {
-  return /^(?:undefined|null|\$\{.*\}|\$[A-Z_]+)?$/.test(secret.trim());
+  return /^(?:undefined|null|\$\{.*\}|\$\(.*\)|\$[A-Z_][A-Z_\d]*)?$/.test(secret.trim());
 }
 
 /** What to say of a secret that {@link isGuessable}, after its name. */
