@@ -59,8 +59,7 @@ export function rowOf(summary: DeliverySummary): Row {
 /** Takes over what the API lists, unless events have already told more. */
 export function mergeRow(row: Row, listed: Row): void {
   if (triesOf(listed) < triesOf(row) || (listed.state === "pending" && row.state !== "pending")) return;
-  const { id: _, acceptedAt: __, ...fields } = listed;
-  Object.assign(row, fields);
+  Object.assign(row, listed, { last: shown(row.last, listed.last) });
 }
 
 /** How often a delivery was tried: each round is one try, at however many endpoints, as in the sentence that says why it waits. */
@@ -72,12 +71,16 @@ export function triesOf({ last }: Row): number {
 export function applyEvent(row: Row, event: LiveEvent): void {
   if ("endedAt" in event) row.state = event.event;
   if (event.event !== "attempt") return;
-  const [before, last] = [row.last, lastOf(event.attempt)];
+  row.last = shown(row.last, lastOf(event.attempt));
+}
+
+/** Which of two attempts to show. As the API: of a round, the last that ended, of those that accepted it where there are such. */
+function shown(before: LastAttempt | undefined, last: LastAttempt | undefined): LastAttempt | undefined {
+  if (!before || !last) return last ?? before;
   // Not by their times: where time is virtual, all rounds can begin at the same time.
-  const later = last.round - triesOf(row);
-  // As the API: of a round, the one to show is the last that ended, of those that accepted it where there are such.
-  const shows = before?.outcome !== "success" || last.outcome === "success";
-  if (later > 0 || (later === 0 && shows)) row.last = last;
+  const later = last.round - before.round;
+  const isAsGood = before.outcome !== "success" || last.outcome === "success";
+  return later > 0 || (later === 0 && isAsGood) ? last : before;
 }
 
 function lastOf({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyEvent, newRow, rowOf, triesOf } from "../../src/shapes/row.ts";
+import { applyEvent, mergeRow, newRow, rowOf, triesOf } from "../../src/shapes/row.ts";
 import type { AttemptSummary, DeliveryInfo, LiveEvent } from "../../src/shapes/types.ts";
 
 const INFO: DeliveryInfo = {
@@ -96,6 +96,17 @@ describe("a row of the list", () => {
       for (const one of attempts) applyEvent(row, told(one));
       expect(row).toMatchObject({ last: { answer: "200" } });
     }
+  });
+
+  it("keeps that one endpoint accepted it where the list was read before, since it showed the answer of the other until a reload", () => {
+    const failed = attempt(1, "http://a/");
+    const accepted: AttemptSummary = { ...attempt(1, "http://b/"), outcome: "success", answer: "204" };
+    const row = newRow(INFO);
+    for (const one of [failed, accepted]) applyEvent(row, told(one));
+    mergeRow(row, rowOf({ ...INFO, state: "pending", last: failed }));
+    expect(row.last?.answer).toBe("204");
+    mergeRow(row, rowOf({ ...INFO, state: "pending", last: attempt(2, "http://a/", 2) }));
+    expect(triesOf(row)).toBe(2);
   });
 
   it("ends with the event that says so", () => {
