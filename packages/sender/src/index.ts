@@ -22,7 +22,7 @@ export { SenderClosedError } from "./engine/sender.ts";
 export { CloseError, type CloseErrorCode } from "./engine/close-error.ts";
 export type { DeliveryPage, SkippedPage } from "./engine/pages.ts";
 export type { ResendAll, ResendOptions, ResendProgress } from "./engine/resend-options.ts";
-export type { RetryAll } from "./engine/retry-options.ts";
+export type { RetriedAll, RetryAll } from "./engine/retry-options.ts";
 export type { EndpointStats, FailureStreak } from "./engine/endpoint-recorder.ts";
 export type { MinuteStats } from "./engine/minute-counts.ts";
 export type { SenderStats } from "./engine/stats.ts";

@@ -502,7 +502,7 @@ describe("deliveries that wait", () => {
   it("are all tried now after an outage, in the order of acceptance", async () => {
     const { clock, answer, tried, sender, users } = await afterOutage();
     answer.status = 200;
-    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10, waiting: 0 });
     await clock.advance(0);
     await sender.idle();
     expect(tried).toEqual(users);
@@ -520,28 +520,46 @@ describe("deliveries that wait", () => {
     await sender.idle();
     // Two that ask at once may each get a part of them, and then their order is not one.
     expect(tried.toSorted()).toEqual(users.toSorted());
-    expect(await sender.retry({ filter: {} })).toEqual({ retried: 0 });
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 0, waiting: 0 });
   });
 
   it("that match a filter are tried now, and of those at most the limit, which were accepted first", async () => {
     const { clock, answer, tried, sender } = await afterOutage();
     answer.status = 200;
-    expect(await sender.retry({ filter: { event: "B" }, limit: 2 })).toEqual({ retried: 2 });
+    expect(await sender.retry({ filter: { event: "B" }, limit: 2 })).toEqual({ retried: 2, waiting: 0 });
     await clock.advance(0);
     expect(tried).toEqual(["B0", "B1"]);
-    expect(await sender.retry({ filter: { event: "B" }, limit: 2 })).toEqual({ retried: 2 });
+    expect(await sender.retry({ filter: { event: "B" }, limit: 2 })).toEqual({ retried: 2, waiting: 0 });
     await clock.advance(0);
-    expect(await sender.retry({ filter: { event: "B", until: NOW + 5 } })).toEqual({ retried: 0 });
-    expect(await sender.retry({ filter: { event: "B" } })).toEqual({ retried: 1 });
+    expect(await sender.retry({ filter: { event: "B", until: NOW + 5 } })).toEqual({
+      retried: 0,
+      waiting: 0,
+    });
+    expect(await sender.retry({ filter: { event: "B" } })).toEqual({ retried: 1, waiting: 0 });
     await clock.advance(0);
     expect(tried).toEqual(["B0", "B1", "B2", "B3", "B4"]);
     expect(await sender.count({ state: "pending", event: "A" })).toBe(5);
   });
 
+  it("are counted apart where their destination has no settings, for they are not tried", async () => {
+    const { clock, answer, tried, sender, users } = await afterOutage();
+    answer.status = 200;
+    const { settings } = sender;
+    sender.configure({ sources: settings.sources.map((source) => ({ ...source, name: "other" })) });
+    expect(await sender.retry({ filter: {}, limit: 3 })).toEqual({ retried: 3, waiting: 3 });
+    await clock.advance(0);
+    expect(tried).toEqual([]);
+    sender.configure(settings);
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 7, waiting: 0 });
+    await clock.advance(0);
+    await sender.idle();
+    expect(tried).toEqual(users);
+  });
+
   it("and fail again wait as long as the schedule wants after so many attempts, and no longer than four hours", async () => {
     const { clock, sender } = await afterOutage();
     const before = await sender.deliveries();
-    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10, waiting: 0 });
     await clock.advance(0);
     const { deliveries } = await sender.summaries();
     for (const [index, { state, attempts, last, dueAt = 0 }] of deliveries.entries()) {
@@ -566,7 +584,7 @@ describe("deliveries that wait", () => {
       },
     }));
     const { tried, clock, sender, users } = await afterOutage(store);
-    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10, waiting: 0 });
     await clock.advance(0);
     expect(looked).toBeGreaterThan(3);
     expect(tried).toEqual(users);
@@ -614,12 +632,12 @@ describe("deliveries that wait", () => {
     const clock = virtualClock(NOW - 3_600_000);
     const transport = answering({ status: 200 });
     const later = await openSender({ url: "http://127.0.0.1:9/", clock, transport, store: store() });
-    expect(await later.retry({ filter: {} })).toEqual({ retried: 10 });
+    expect(await later.retry({ filter: {} })).toEqual({ retried: 10, waiting: 0 });
     await later.idle();
     expect(await later.count({ state: "delivered" })).toBe(10);
   });
 
-  it("of a destination that is disabled are tried when it is enabled again", async () => {
+  it("of a destination that is disabled are counted as waiting, and are tried when it is enabled again", async () => {
     const { sender, clock, answer, tried, users } = await afterOutage();
     const { settings } = sender;
     const withEnabled = (enabled: boolean): SenderSettings => ({
@@ -630,7 +648,7 @@ describe("deliveries that wait", () => {
     });
     sender.configure(withEnabled(false));
     answer.status = 200;
-    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10 });
+    expect(await sender.retry({ filter: {} })).toEqual({ retried: 10, waiting: 10 });
     await clock.advance(0);
     expect(tried).toEqual([]);
     sender.configure(withEnabled(true));

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { announce } from "../data/announce.ts";
 import { countDeliveries, get, post } from "../data/api.ts";
-import { clock, destinations, endpoints, serverNow } from "../data/app-state.ts";
+import { clock, destinations, serverNow } from "../data/app-state.ts";
 import type { DeliveryPage, ResendJob, State } from "../shapes/types.ts";
 import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
@@ -113,6 +113,7 @@ export function Recover(): JSX.Element {
 
 interface Retried {
   readonly retried: number;
+  readonly waiting: number;
 }
 
 interface ResendProps extends Pick<Action, "run"> {
@@ -133,12 +134,9 @@ function Resend({ label, about, run, filter, disabled, retries }: ResendProps): 
       const body = { filter: { ...filter, status: Number(filter["status"]) || undefined } };
       if (!retries) showJob(job, await post<ResendJob>("/deliveries/resend", body));
       else {
-        const { retried } = await post<Retried>("/deliveries/retry", body);
-        const waits = endpoints.value.some(
-          ({ enabled, destination }) => !enabled && (filter["destination"] ?? destination) === destination,
-        );
+        const { retried, waiting } = await post<Retried>("/deliveries/retry", body);
         announce(
-          `Trying ${retried} now.${waits ? " Those of a disabled destination wait until it is enabled." : ""}`,
+          `Trying ${retried - waiting} now.${waiting ? ` ${waiting} wait until their destination is enabled.` : ""}`,
         );
       }
     });

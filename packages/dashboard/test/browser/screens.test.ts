@@ -671,7 +671,7 @@ describe.skipIf(missing)(`the other screens${why}`, () => {
     await api("PUT", path, { endpoints: [{ url: receiver.url }], enabled: false });
     const page = await openPage(`${server.url}/#/recover`);
     await page.getByRole("button", { name: "Try now: 2 waiting" }).click();
-    const told = "Trying 2 now. Those of a disabled destination wait until it is enabled.";
+    const told = "Trying 0 now. 2 wait until their destination is enabled.";
     await page.getByRole("status").filter({ hasText: told }).waitFor();
     expect(receiver.requests).toBe(2);
   });

@@ -29,7 +29,7 @@ import type { DeliveryPage, SkippedPage } from "./pages.ts";
 import { ProfileSyncer } from "./profile-sync.ts";
 import { Recovery } from "./recovery.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
-import type { RetryAll } from "./retry-options.ts";
+import type { RetriedAll, RetryAll } from "./retry-options.ts";
 import type { SettingsKeeper } from "./settings-keeper.ts";
 import {
   type AcceptOptions,
@@ -78,7 +78,13 @@ export class Forwarder implements Sender {
     this.#profiles = new ProfileSyncer({ ...parts, acceptor: this.#acceptor });
     this.#reader = new DeliveryReader(parts);
     const { newId, now } = parts.intake;
-    this.#recovery = new Recovery({ store: parts.store, acceptor: this.#acceptor, newId, now });
+    this.#recovery = new Recovery({
+      store: parts.store,
+      acceptor: this.#acceptor,
+      newId,
+      enabled: () => parts.intake.sources.flatMap(({ enabled }) => enabled),
+      now,
+    });
     // Without sources, a sender waits for the settings that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings, parts.store));
     parts.keeper.follow(this.#followed);
@@ -190,8 +196,8 @@ export class Forwarder implements Sender {
   }
 
   retry(id: string): Promise<boolean>;
-  retry(what: RetryAll): Promise<{ readonly retried: number }>;
-  async retry(what: string | RetryAll): Promise<boolean | { readonly retried: number }> {
+  retry(what: RetryAll): Promise<RetriedAll>;
+  async retry(what: string | RetryAll): Promise<boolean | RetriedAll> {
     this.#assertOpen();
     return typeof what === "string" ? this.#parts.store.hasten(what) : this.#recovery.retryAll(what);
   }

@@ -14,7 +14,7 @@ import { isUnknown, StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
-import type { RetryAll } from "./retry-options.ts";
+import type { RetriedAll, RetryAll } from "./retry-options.ts";
 import type { Receipt } from "./sender.ts";
 import { checkBulkFilter } from "./check-filter.ts";
 import { checkResendOptions, checkRetryAll } from "./check-options.ts";
@@ -24,6 +24,8 @@ interface RecoveryParts {
   readonly store: DeliveryStore;
   readonly acceptor: Acceptor;
   readonly newId: () => string;
+  /** Keys of the destinations that are enabled now. */
+  readonly enabled: () => readonly string[];
   /** In whole milliseconds. */
   readonly now: () => number;
 }
@@ -119,7 +121,7 @@ export class Recovery {
   }
 
   /** Makes every delivery due that matches and waits for a later time, the oldest first. */
-  async retryAll(what: RetryAll): Promise<{ readonly retried: number }> {
+  async retryAll(what: RetryAll): Promise<RetriedAll> {
     checkRetryAll(what);
     const { filter, limit = Number.POSITIVE_INFINITY } = what;
     checkBulkFilter("retry", filter);
@@ -128,14 +130,14 @@ export class Recovery {
         "retry() tries deliveries that wait; all of them are pending. resend({ filter }) sends those again that have ended.",
       );
     }
-    const { store, now } = this.#parts;
+    const { store, enabled, now } = this.#parts;
     const startedAt = now();
-    const waiting = { ...filter, state: "pending" } as const;
+    const pending = { ...filter, state: "pending" } as const;
     // By the store and not by the clock: what was accepted before the clock was set back waits for longest.
-    const [newest] = await store.list({ ...waiting, limit: 1 });
-    if (newest === undefined) return { retried: 0 };
-    const wanted = { ...waiting, until: newest.acceptedAt + 1, limit: HASTENED_AT_ONCE };
-    let retried = 0;
+    const [newest] = await store.list({ ...pending, limit: 1 });
+    if (newest === undefined) return { retried: 0, waiting: 0 };
+    const wanted = { ...pending, until: newest.acceptedAt + 1, limit: HASTENED_AT_ONCE };
+    let [retried, waiting] = [0, 0];
     let after: string | undefined;
     while (retried < limit) {
       const page = await store.list({ ...wanted, after }, "oldest first");
@@ -143,14 +145,21 @@ export class Recovery {
       const room = limit - retried;
       const later = page.filter(({ dueAt = startedAt }) => dueAt > startedAt).slice(0, room);
       // With one time for all, they start in the order of the list, however many there are.
-      if (later.length > 0) retried += await store.hastenAll(later, startedAt);
+      const served = new Set(enabled());
+      const held = later.filter(({ destination }) => !served.has(destination));
+      const tried = later.filter(({ destination }) => served.has(destination));
+      if (tried.length > 0) retried += await store.hastenAll(tried, startedAt);
+      // Apart, so that one that somebody else makes due meanwhile is in neither number.
+      const hastened = held.length > 0 ? await store.hastenAll(held, startedAt) : 0;
+      retried += hastened;
+      waiting += hastened;
       const last = (later.length < room ? page : later).at(-1);
       if (last === undefined) break;
       after = cursorOf(last);
       // A store in this process may have answered at once.
       await nextTurn();
     }
-    return { retried };
+    return { retried, waiting };
   }
 
   /** Removes ended deliveries that match and were accepted before now. */

@@ -7,3 +7,11 @@ export interface RetryAll {
   /** The most deliveries to try: those that were accepted first. Default: no limit. */
   readonly limit?: number | undefined;
 }
+
+/** What became of them. */
+export interface RetriedAll {
+  /** How many were made due. */
+  readonly retried: number;
+  /** How many of these wait for their destination, which is disabled or has no settings: they start when it is enabled. */
+  readonly waiting: number;
+}

@@ -15,7 +15,7 @@ import type { StoreState } from "../store/delivery-store.ts";
 import type { SkippedFilter, SkipReason } from "../delivery/skipped-call.ts";
 import type { DeliveryPage, SkippedPage } from "./pages.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
-import type { RetryAll } from "./retry-options.ts";
+import type { RetriedAll, RetryAll } from "./retry-options.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import type { CallOrigin } from "../calls/message.ts";
 import type { SenderEvents } from "./sender-events.ts";
@@ -240,26 +240,26 @@ export interface Sender {
    */
   resend(what: ResendAll): Promise<{ readonly resent: number }>;
   /**
-   * Tries a waiting delivery now.
+   * Tries a waiting delivery now. One to a destination that is disabled, or has no settings, starts when that is enabled.
    *
-   * @returns false when it has ended, is being sent, or is not kept
+   * @returns whether it was made due: false when it has ended, is being sent, or is not kept
    */
   retry(id: string): Promise<boolean>;
   /**
    * Makes every delivery due now that matches and waits for a later time. They start in the order in which they were accepted, at
    * most `concurrency` of a destination at a time. A delivery that is being sent, or is due already, is left out, so this can be
-   * repeated.
+   * repeated. Those to a destination that is disabled, or has no settings, start when that is enabled.
    *
    * Resolves before the attempts. Rejects when the store fails; the deliveries that were made due by then stay due.
    *
-   * @returns how many were made due
+   * @returns how many were made due, and how many of these wait for their destination
    * @throws TypeError when the filter is missing, has an unknown field, or names states without `pending`
    * @example
    * ```ts
    * await sender.retry({ filter: { destination: "shop/webhooks" } });
    * ```
    */
-  retry(what: RetryAll): Promise<{ readonly retried: number }>;
+  retry(what: RetryAll): Promise<RetriedAll>;
   /**
    * Removes deliveries that have ended and match the filter; all of them without one. A delivered copy stays as long as a
    * failed delivery of its message, so that {@link Sender.resend} does not send that again.

@@ -45,7 +45,7 @@ export function deliveryDetailJson(
 }
 
 /** Why nothing is sent to a destination, whatever its receiver has answered, and what to do. */
-function holdOf(destination: DestinationSettings | undefined): string | undefined {
+export function holdOf(destination: DestinationSettings | undefined): string | undefined {
   if (destination === undefined)
     return "Its destination has no settings, so it waits. Add the destination again under its name: then it is sent.";
   return destination.enabled === false

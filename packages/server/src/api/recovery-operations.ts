@@ -1,6 +1,8 @@
 import { randomInt } from "node:crypto";
 import { timeOrderedIds } from "@countersign/protocol";
 import type { Fault } from "@countersign/sender/faults";
+import { destinationOf } from "../settings/find-settings.ts";
+import { holdOf } from "./delivery-json.ts";
 import { filterOf } from "./delivery-filter.ts";
 import { injectFault, TOO_MANY_FAULTS } from "./inject-fault.ts";
 import { deliveryFor, NO_DELIVERY } from "./lookups.ts";
@@ -49,12 +51,17 @@ export const recoveryOperations: readonly Operation[] = [
     method: "POST",
     path: "/deliveries/{id}/retry",
     id: "retryDelivery",
-    summary: "Tries a waiting delivery now.",
+    summary:
+      "Tries a waiting delivery now. One to a destination that is disabled, or has no settings, starts when that is enabled.",
     answer: { status: 200, schema: ref("Retried") },
     errors: { 404: NO_DELIVERY, 409: "It has ended, or is being sent." },
     async handle(context, { params }) {
       const id = params["id"] ?? "";
-      if (await context.sender.retry(id)) return { id };
+      const { destination } = await deliveryFor(context, id);
+      if (await context.sender.retry(id)) {
+        const held = holdOf(destinationOf(context.sender.settings, destination));
+        return { id, waiting: held !== undefined, ...(held !== undefined && { advice: held }) };
+      }
       const { state } = await deliveryFor(context, id);
       throw new Problem(
         409,
@@ -69,7 +76,7 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/deliveries/retry",
     id: "retryDeliveries",
     summary:
-      "Tries every delivery now that matches the filter and waits for a later time. They start in the order in which they were accepted, at most `concurrency` of a destination at a time. A delivery that is being sent, or is due already, is left out, so this can be repeated. The answer comes before the attempts.",
+      "Tries every delivery now that matches the filter and waits for a later time. They start in the order in which they were accepted, at most `concurrency` of a destination at a time. A delivery that is being sent, or is due already, is left out, so this can be repeated. Those to a destination that is disabled, or has no settings, start when that is enabled. The answer comes before the attempts.",
     body: RETRY_ALL_BODY,
     answer: { status: 200, schema: ref("RetriedAll") },
     errors: { 422: "The filter leaves out pending deliveries." },

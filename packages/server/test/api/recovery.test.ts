@@ -90,7 +90,7 @@ describe("a delivery", () => {
     const { deliveries } = await server.sender.track({ userId: "u1", event: "Ordered" });
     await clock.advance(0);
     const id = deliveries[0] ?? "";
-    expect((await call("POST", `/deliveries/${id}/retry`)).json()).toEqual({ id });
+    expect((await call("POST", `/deliveries/${id}/retry`)).json()).toEqual({ id, waiting: false });
     await server.sender.idle();
     expect(received()).toEqual(["Ordered"]);
     const ended = await call("POST", `/deliveries/${id}/retry`);
@@ -124,7 +124,10 @@ describe("a delivery", () => {
     const changed = await call("PUT", "/sources/default/destinations/webhooks", settings);
     expect(changed.status).toBe(200);
     const waiting = await call("POST", `/deliveries/${id}/retry`);
-    expect([waiting.status, waiting.json()]).toEqual([200, { id }]);
+    const advice = "Its destination is disabled, so it waits. Enable the destination: then it is sent.";
+    expect([waiting.status, waiting.json()]).toEqual([200, { id, waiting: true, advice }]);
+    // As the delivery itself says.
+    expect((await call("GET", `/deliveries/${id}`)).json()).toMatchObject({ advice });
   });
 });
 
@@ -185,13 +188,13 @@ describe("deliveries", () => {
     receiver.down = false;
     const retry = async (body: object): Promise<unknown> =>
       (await call("POST", "/deliveries/retry", body)).json();
-    expect(await retry({ filter: { event: "D" } })).toEqual({ retried: 1 });
+    expect(await retry({ filter: { event: "D" } })).toEqual({ retried: 1, waiting: 0 });
     await clock.advance(0);
     expect(received()).toEqual(["D"]);
-    expect(await retry({ filter: {}, limit: 1 })).toEqual({ retried: 1 });
+    expect(await retry({ filter: {}, limit: 1 })).toEqual({ retried: 1, waiting: 0 });
     await clock.advance(0);
-    expect(await retry({ filter: { state: ["pending", "failed"] } })).toEqual({ retried: 2 });
-    expect(await retry({ filter: {} })).toEqual({ retried: 0 });
+    expect(await retry({ filter: { state: ["pending", "failed"] } })).toEqual({ retried: 2, waiting: 0 });
+    expect(await retry({ filter: {} })).toEqual({ retried: 0, waiting: 0 });
     await server.sender.idle();
     expect(received()).toEqual(["D", "A", "B", "C"]);
   });

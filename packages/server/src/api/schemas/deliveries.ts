@@ -97,8 +97,26 @@ export const deliverySchemas: Schemas = {
     },
   }),
   Cleared: object({ removed: COUNT }),
-  Retried: object({ id: TEXT }),
-  RetriedAll: object({ retried: { ...COUNT, description: "How many were made due." } }),
+  Retried: object(
+    {
+      id: TEXT,
+      waiting: {
+        type: "boolean",
+        description:
+          "Whether it waits for its destination, which is disabled or has no settings. Then `advice` says what to do.",
+      },
+      advice: TEXT,
+    },
+    ["advice"],
+  ),
+  RetriedAll: object({
+    retried: { ...COUNT, description: "How many were made due." },
+    waiting: {
+      ...COUNT,
+      description:
+        "How many of these wait for their destination, which is disabled or has no settings: they start when it is enabled.",
+    },
+  }),
   ResendJob: object(
     {
       id: TEXT,
