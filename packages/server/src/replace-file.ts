@@ -6,7 +6,7 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_SYNC } = constants;
  * Replaces a file as a whole: a kill or a power cut leaves the old or the new one. The new one can be read by its owner only. It is
  * on disk, as `path` with `.new`, before it takes the place of the old one. A link of that name is not followed.
  *
- * @throws Error of the system if the file cannot be written; it is then as it was.
+ * @throws Error of the system if the file cannot be written; it is then as it was, and nothing is left beside it.
  * @example
  * ```ts
  * replaceFile("state.json", JSON.stringify({ line: 12 }));
@@ -18,14 +18,28 @@ export function replaceFile(path: string, text: string): void {
   rmSync(next, { force: true });
   const descriptor = openSync(next, O_WRONLY | O_CREAT | O_EXCL | O_SYNC, 0o600);
   try {
-    // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
-    writeFileSync(descriptor, text);
-    // Under Node's permission model, which forbids it, O_SYNC has to do.
-    if (process.permission === undefined) fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
+    try {
+      // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
+      writeFileSync(descriptor, text);
+      // Under Node's permission model, which forbids it, O_SYNC has to do.
+      if (process.permission === undefined) fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameOver(next, path);
+  } catch (error) {
+    removeIfPossible(next);
+    throw error;
   }
-  renameOver(next, path);
+}
+
+/** What failed is to be told, and not that its rest stays. */
+function removeIfPossible(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The next replacement removes it.
+  }
 }
 
 /** Windows cannot replace a file that another program has open, such as a virus scanner: waits until it is closed. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, readFile, rm } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { isObject, messageOf } from "@countersign/protocol";
 import { replaceFile } from "@countersign/server/files";
 import type { Place } from "../input/read-lines.ts";
@@ -52,7 +52,6 @@ export async function openProgress(file: string, server: string, restart: boolea
       try {
         replaceFile(name, text);
       } catch (error) {
-        await rm(`${name}.new`, { force: true }).catch(() => {});
         throw new UsageError(
           `Cannot write ${name}, which stores the position of the import: ${messageOf(error)}. Make its folder writable, or copy the file to another one.`,
         );

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -18,6 +18,8 @@ it.skipIf(isWindows)(
       expect.stringMatching(/settings file .+ cannot be written: EFBIG.+Make room/),
       expect.stringMatching(/Nothing more is recorded into .+: EFBIG.+Make room/),
     ]);
+    // What was written of the new settings is removed.
+    expect(readdirSync(data).filter((name) => name.endsWith(".new"))).toEqual([]);
     const settings = readFileSync(join(data, "settings.json"), "utf8");
     expect(JSON.parse(settings)).toMatchObject({ sources: [{ destinations: [{ secret: "s" }] }] });
     const [first = "", cutOff, ...others] = readFileSync(join(data, "traffic.jsonl"), "utf8").split("\n");
