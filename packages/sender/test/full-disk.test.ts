@@ -64,7 +64,9 @@ describe.skipIf(isWindows)(`a disk that is full${noPosix}`, { timeout: 120_000 }
       name: "StoreError",
       code: expect.stringMatching(/^ERR_STORE_F(AILED|ULL)$/),
     });
-    expect(refused?.message).toContain(`The store ${path} could not be read or written. Check its disk`);
+    expect(refused?.message).toContain(
+      `The store ${path} could not be read or written. Check its disk: it may be full or failing,`,
+    );
     const ended = once(child, "exit");
     child.kill("SIGKILL");
     await ended;

@@ -4,6 +4,10 @@ import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 /** The code of our own error about a file that is no longer where it was opened. */
 export const REMOVED_CODE = "REMOVED";
 
+/** The permissions of a file can be right where its file system is mounted to be read only. */
+const CANNOT_BE_OPENED =
+  "cannot be opened. Check the path and its permissions, and that its file system can be written.";
+
 const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
   ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Free disk space, or raise maxBytes."],
   [
@@ -19,12 +23,12 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
     "is damaged, or its disk could not read it. Start the process again. If it says so again, move the file away, together with the files -wal and -shm beside it. Then restore a backup, or start with a new one.",
   ],
   ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
-  ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", "cannot be opened. Check the path and its permissions."],
-  // What a limit on the size of files comes to, as well as a disk that fails.
+  ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", CANNOT_BE_OPENED],
+  // What a disk that fails comes to, a limit on the size of files, and a disk without room for the files beside the store.
   [
     "SQLITE_IOERR",
     "ERR_STORE_FAILED",
-    "could not be read or written. Check its disk: it may be failing, or limit how large a file may be.",
+    "could not be read or written. Check its disk: it may be full or failing, or limit how large a file may be.",
   ],
   [
     REMOVED_CODE,
@@ -43,11 +47,7 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   if (meaning !== undefined)
     return new StoreError(meaning[1], `The store ${path} ${meaning[2]} (${message})`, cause);
   if (message.startsWith("ConnectionFailed")) {
-    return new StoreError(
-      "ERR_STORE_OPEN",
-      `The store ${path} cannot be opened. Check the path and its permissions. (${message})`,
-      cause,
-    );
+    return new StoreError("ERR_STORE_OPEN", `The store ${path} ${CANNOT_BE_OPENED} (${message})`, cause);
   }
   return new StoreError("ERR_STORE_FAILED", `The store ${path} failed: ${message}`, cause);
 }
