@@ -37,7 +37,7 @@ const KEYS: Readonly<Record<string, Key>> = {
   },
   a: {
     usage: "a [time]",
-    does: "advance the virtual clock, for example by 4h; without a time, to the next attempt",
+    does: "advance the virtual clock, for example by 4h; without a time, to the next try",
     run: async ({ server, terminal }, advance = "next") =>
       complainOf(terminal, await server.control("POST", "/clock", { advance })),
   },

@@ -355,7 +355,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     await command.printed(/nonsense|bad_signature, missing_signature|must be equal to one of/);
   });
 
-  it("a advances a virtual clock to the next attempt, or by a time; on a real one it says how to get one", async () => {
+  it("a advances a virtual clock to the next try, or by a time; on a real one it says how to get one", async () => {
     const { command, receiver, url } = await session("--virtual-clock");
     await command.printed(/Time {8}is virtual; .*: a \+ Enter, or POST \/api\/clock/);
     await track(url, "Boom");

@@ -289,7 +289,7 @@ export interface Sender {
    */
   readonly retryPolicy: RetryPolicy;
   /**
-   * Replaces the settings of this process; the next attempt of each delivery follows them. Deliveries to a destination that
+   * Replaces the settings of this process; the next try of each delivery follows them. Deliveries to a destination that
    * is disabled or removed wait until it comes back.
    *
    * @throws SettingsError naming everything that is wrong; the old settings then still apply.

@@ -16,7 +16,11 @@ import {
 } from "./parts.ts";
 
 const ATTEMPT_SUMMARY = {
-  round: COUNT,
+  round: {
+    ...COUNT,
+    description:
+      "Which try it belongs to, from 1: a try is an attempt at each endpoint that has not rejected the delivery.",
+  },
   endpoint: TEXT,
   startedAt: DATE_TIME,
   durationMs: NUMBER,
@@ -45,7 +49,7 @@ const DELIVERY_SUMMARY = {
   acceptedAt: DATE_TIME,
   dueAt: DATE_TIME,
   endedAt: DATE_TIME,
-  attempts: { ...COUNT, description: "How many there were." },
+  attempts: { ...COUNT, description: "How many there were. `last.round` is the number of tries." },
   last: ref("AttemptSummary"),
   resendOf: { type: "string", description: "Id of the delivery that it repeats." },
 };
