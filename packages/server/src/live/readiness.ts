@@ -15,7 +15,7 @@ export const READINESS_STATUSES = ["ok", "degraded", "full", "down", "unsafe"] a
 export interface Readiness {
   /**
    * `degraded`: calls are stored, and the operator has something to do. `full`: the store has no room for calls. `down`: it
-   * does not answer. `unsafe`: it would not keep what it is given.
+   * does not answer, or cannot write, as on a disk that is full: then nothing is delivered either. `unsafe`: it would not keep what it is given.
    */
   readonly status: (typeof READINESS_STATUSES)[number];
   readonly problems?: readonly string[];

@@ -29,8 +29,8 @@ interface Refusal {
 
 /**
  * Knows how the store is: as it says itself, and by the calls that it could not store. A database can answer all but these, as where
- * its user has lost a privilege. That the store was full is remembered until a delivery has ended and so made room; anything else
- * until a call is stored.
+ * its user has lost a privilege. That the store was full is remembered until a delivery has ended and so made room, or the store says
+ * that it was down; anything else until a call is stored.
  */
 export class StoreRoom {
   readonly #sender: Pick<Sender, "storeState">;
@@ -46,8 +46,8 @@ export class StoreRoom {
     this.#sender = sender;
     this.#onChange = onChange;
     sender.on("storeState", () => {
-      // It knows better than the last call.
-      if (this.#refusal?.state === "down") this.#refusal = undefined;
+      // It knows better than the last call, and tells when it can be used again: a disk that was full has room then.
+      if (!this.#isUp || this.#refusal?.state === "down") this.#refusal = undefined;
       onChange(this.state());
     });
     for (const state of END_STATES) sender.on(state, () => this.#over("full"));
@@ -57,6 +57,8 @@ export class StoreRoom {
 
   /** A call could not be stored: there was no room, or the store failed. */
   refused(state: Refusal["state"], reason: string): void {
+    // What the store says itself is why.
+    if (!this.#isUp) return;
     const at = performance.now();
     // One that says what is wrong knows better, and one that is up all the same can be used: of several parts, one is away.
     const isPartly = this.#sender.storeState.reason !== undefined || at - this.#storedAt < STORES_MS;
@@ -76,9 +78,13 @@ export class StoreRoom {
   /** How the store is. */
   state(): StoreStateJson {
     const { state, reason: why } = this.#sender.storeState;
-    const refusal = state === "up" ? this.#believed() : undefined;
+    const refusal = this.#isUp ? this.#believed() : undefined;
     if (refusal !== undefined) return { state: refusal.state, reason: refusal.reason };
     return { state, ...(why !== undefined && { reason: why }) };
+  }
+
+  get #isUp(): boolean {
+    return this.#sender.storeState.state === "up";
   }
 
   #over(state: Refusal["state"]): void {

@@ -52,6 +52,20 @@ it("without another call it is up again after 5 seconds, so that what is over co
   expect(room.state()).toEqual({ state: "up" });
 });
 
+it.each(["before", "after"])(
+  "on a disk with room again it is up at once, whether a call was refused %s the store was down, since it was said to be full",
+  (when) => {
+    const { room, told, report } = watch();
+    const full = { state: "full", reason: "The disk is full." } as const;
+    const down = { state: "down", reason: "The disk is full." } as const;
+    if (when === "before") room.refused("full", "The disk is full.");
+    report(down);
+    if (when === "after") room.refused("full", "The disk is full.");
+    report({ state: "up" });
+    expect(told).toEqual([...(when === "before" ? [full] : []), down, { state: "up" }]);
+  },
+);
+
 it("what the store says itself counts more than the last call", () => {
   const { room, told, report } = watch();
   report({ state: "down", reason: "The database is away." });
