@@ -1,4 +1,4 @@
-import { DEADLINE_MS_SYNONYMS, type OptionNames, checkFunction, nameKind } from "@countersign/protocol";
+import { checkFunction, nameKind, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import { audits } from "./audits/audits.ts";
 import { checkMilliseconds, checkNames, checkOptions, PROBE_OPTIONS } from "./probe/check-options.ts";
 import { createProbe } from "./probe/create-probe.ts";

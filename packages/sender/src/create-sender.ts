@@ -1,8 +1,8 @@
 import {
-  type Duration,
   checkClock,
   checkPort,
   describeValue,
+  type Duration,
   nameKind,
   parseDuration,
   systemClock,

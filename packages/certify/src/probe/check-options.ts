@@ -4,11 +4,6 @@ import { validateHeaderName, validateHeaderValue } from "node:http";
 import { isIP } from "node:net";
 import { createSecureContext, rootCertificates, type SecureContext } from "node:tls";
 import {
-  HEADERS_SYNONYMS,
-  LONGEST_TIMER_MS,
-  type OptionNames,
-  SECRET_SYNONYMS,
-  URL_SYNONYMS,
   checkFunction,
   checkOptionNames,
   checkPort,
@@ -16,6 +11,11 @@ import {
   isObject,
   nameKind,
   quote,
+  HEADERS_SYNONYMS,
+  LONGEST_TIMER_MS,
+  SECRET_SYNONYMS,
+  URL_SYNONYMS,
+  type OptionNames,
 } from "@countersign/protocol";
 import { hostOf, type Endpoint } from "../wire/exchange.ts";
 import { LANGUAGES } from "./language.ts";

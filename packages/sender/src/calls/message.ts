@@ -1,16 +1,16 @@
 import {
-  type CallDefaults,
-  type CallType,
-  type Calls,
-  type RecordedCall,
-  ValidationError,
   assertSerializable,
+  type CallDefaults,
+  type Calls,
+  type CallType,
   describeValue,
   formatTimestamp,
   messageOf,
   parseTimestamp,
   recordCall,
+  type RecordedCall,
   serializeCall,
+  ValidationError,
 } from "@countersign/protocol";
 import type { MessageType } from "@countersign/core";
 import { CallError, callErrorOf } from "./call-error.ts";

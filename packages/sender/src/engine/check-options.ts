@@ -1,11 +1,11 @@
 import {
-  type OptionNames,
-  SOURCES_SYNONYMS,
-  WRITE_KEY_SYNONYMS,
   checkOptionNames,
   describeValue,
   isBytes,
   nameKind,
+  SOURCES_SYNONYMS,
+  WRITE_KEY_SYNONYMS,
+  type OptionNames,
 } from "@countersign/protocol";
 import type { ResendOptions } from "./resend-options.ts";
 import type { RetryAll } from "./retry-options.ts";

@@ -8,7 +8,7 @@ export interface RetryAll {
   readonly limit?: number | undefined;
 }
 
-/** What became of them. */
+/** What `retry({ filter })` did. */
 export interface RetriedAll {
   /** How many were made due. */
   readonly retried: number;
