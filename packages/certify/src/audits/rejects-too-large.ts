@@ -13,6 +13,9 @@ const LIMIT: Advice = {
 /** Two thousand times the largest message: beyond any limit a receiver of webhooks may set on purpose. */
 const TOO_LARGE = 64 * 1024 * 1024;
 
+/** Makes a delivery whose body no receiver may read whole. */
+type Oversized = (probe: Probe) => Delivery;
+
 const PIECE = new Uint8Array(64 * 1024).fill(0x20);
 
 /** How long a receiver that decides by the headers gets to answer, before the rest of the body is sent. */
@@ -32,7 +35,7 @@ export const rejectsTooLarge: readonly Audit[] = [
     needs: ACCEPTS_PLAIN,
     level: "MUST",
     title: "Rejects a body declared as 64 MiB without reading all of it",
-    run: (probe) => rejectedInTime(probe, declared(probe)),
+    run: (probe) => rejectedInTime(probe, declared),
   },
   {
     id: "rejects-chunked-oversize",
@@ -40,7 +43,7 @@ export const rejectsTooLarge: readonly Audit[] = [
     needs: ACCEPTS_PLAIN,
     level: "MUST",
     title: "Rejects a chunked body of 64 MiB without reading all of it",
-    run: (probe) => rejectedInTime(probe, chunked(probe)),
+    run: (probe) => rejectedInTime(probe, chunked),
   },
   {
     id: "answers-413-to-oversize",
@@ -49,7 +52,7 @@ export const rejectsTooLarge: readonly Audit[] = [
     level: "SHOULD",
     title: "Answers 413 to a body declared as 64 MiB",
     run: async (probe) => {
-      const exchange = await answerTo(probe);
+      const exchange = await answerTo(probe, declared);
       const advice: Advice = {
         text: "Answer 413 when the declared length is over the limit, before reading.",
         hint: "limit",
@@ -60,13 +63,13 @@ export const rejectsTooLarge: readonly Audit[] = [
 ];
 
 /**
- * What a receiver answers to a body that is declared too large. One that closes the connection after its answer resets it if
- * more of the body arrives, and a reset may overtake the answer: then it is asked again.
+ * What a receiver answers to a body that is too large. One that closes the connection after its answer resets it if more of the
+ * body arrives, and a reset may overtake the answer: then it is asked again.
  */
-async function answerTo(probe: Probe): Promise<Exchange> {
-  let exchange = await probe.send(declared(probe));
+async function answerTo(probe: Probe, oversized: Oversized): Promise<Exchange> {
+  let exchange = await probe.send(oversized(probe));
   for (let asked = 1; asked < ASKED_AT_MOST && isBroken(exchange); asked += 1)
-    exchange = await probe.send(declared(probe));
+    exchange = await probe.send(oversized(probe));
   return exchange;
 }
 
@@ -75,8 +78,8 @@ function isBroken({ answer, timedOut, bodyTaken }: Exchange): boolean {
   return answer === undefined && !timedOut && !bodyTaken;
 }
 
-async function rejectedInTime(probe: Probe, delivery: Delivery): ReturnType<Audit["run"]> {
-  const exchange = await probe.send(delivery);
+async function rejectedInTime(probe: Probe, oversized: Oversized): ReturnType<Audit["run"]> {
+  const exchange = await answerTo(probe, oversized);
   const status = exchange.answer?.status;
   const isRejection = status === undefined ? !exchange.timedOut : status >= 400 && status < 500;
   if (isRejection && !exchange.bodyTaken) return status === undefined ? stillAnswers(probe) : undefined;
