@@ -3,7 +3,17 @@ import type { Row } from "../harness/row.ts";
 import { bundleSize } from "../support/bundle.ts";
 import { withPublished } from "../support/published.ts";
 
-const BUNDLES = [
+/** What an app may import, and how large that may be. */
+export interface Bundle {
+  readonly what: string;
+  /** A module that imports it. */
+  readonly code: string;
+  /** In kilobytes of 1,000 bytes, minified and gzipped. */
+  readonly most: number;
+  readonly external?: readonly string[];
+}
+
+export const BUNDLES: readonly Bundle[] = [
   { what: "core, whole", code: 'export * from "@countersign/core";', most: 9 },
   { what: "core, verifyWebhook only", code: 'export { verifyWebhook } from "@countersign/core";', most: 5 },
   {

@@ -52,10 +52,10 @@ export const MESSAGE_RULES: Readonly<Record<MessageType, MessageRule>> = {
   delete: { fields: COMMON, required: [["userId"]] },
 };
 
-/** Why a value is not one of the seven messages: a code and a sentence that is safe to show to the caller. */
+/** Why a value is not one of the seven messages: a code, and a sentence for the caller where that of the code does not say it. */
 export interface MessageFault {
   readonly code: WebhookErrorCode;
-  readonly message: string;
+  readonly message?: string;
 }
 
 type FieldEntries = readonly (readonly [name: string, kind: FieldKind])[];
@@ -73,12 +73,7 @@ export function checkCommonFields(value: unknown): MessageFault | undefined {
 
 /** The first thing that is wrong with a value as a message, or undefined if nothing is. */
 export function checkMessage(value: unknown): MessageFault | undefined {
-  if (Array.isArray(value)) {
-    return {
-      code: "ERR_BATCH_UNSUPPORTED",
-      message: "The body is an array; send one message in each request.",
-    };
-  }
+  if (Array.isArray(value)) return { code: "ERR_BATCH_UNSUPPORTED" };
   if (!isObject(value)) return invalid(`The message must be a JSON object, but is ${describe(value)}.`);
   const type = own(value, "type");
   if (typeof type !== "string") return invalid(`Field "type" must be a string, but is ${describe(type)}.`);

@@ -31,5 +31,5 @@ export function parseMessage(
     fault = checkCommonFields(value);
     if (fault === undefined) return value as UnknownMessage;
   }
-  throw new WebhookError(fault.code, { message: fault.message });
+  throw new WebhookError(fault.code, fault);
 }

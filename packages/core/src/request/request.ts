@@ -81,13 +81,16 @@ export function headerValue(headers: WebhookHeaders, name: string): string | und
   let found: string | undefined;
   for (const key of Object.keys(headers)) {
     const value = key.length === name.length && key.toLowerCase() === name ? headers[key] : undefined;
-    // Platforms that make a request of an event give none as null, and the length of the body as a number.
+    // Platforms that make a request of an event give none as null, and the length of the body as a number. The text of a list is
+    // its items with commas between them.
     if (value == null) continue;
-    const text = Array.isArray(value) ? value.join(", ") : String(value);
-    found = found === undefined ? text : `${found}, ${text}`;
+    found = found === undefined ? String(value) : `${found},${String(value)}`;
   }
   return found;
 }
+
+/** The content encodings that change nothing: none, and `identity`. */
+const AS_IT_IS = /^\s*(?:identity\s*)?$/i;
 
 // A record may have a header called "get", too, but its value is text and not a function.
 function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
@@ -102,10 +105,8 @@ function isHeaders(headers: WebhookHeaders): headers is { get(name: string): str
 export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
   if (request.method !== "POST") throw new WebhookError("ERR_METHOD_NOT_ALLOWED");
   if (!isJson(headerValue(request.headers, "content-type"))) throw new WebhookError("ERR_MEDIA_TYPE");
-  const encoding = headerValue(request.headers, "content-encoding")?.trim().toLowerCase();
-  if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
+  if (!AS_IT_IS.test(headerValue(request.headers, "content-encoding") ?? ""))
     throw new WebhookError("ERR_CONTENT_ENCODING");
-  }
   if (Number(headerValue(request.headers, "content-length") ?? 0) > maxBodyBytes)
     throw bodyTooLarge(maxBodyBytes);
 }
@@ -134,7 +135,10 @@ export function readBody(
   const { maxBytes } = options;
   if (body.from === "stream") {
     if (body.readThen === undefined) {
-      unlessTooLarge(body.read({ maxBytes }), maxBytes).then((read) => done(undefined, read), done);
+      body
+        .read({ maxBytes })
+        .then((bytes) => unlessTooLarge(bytes, maxBytes))
+        .then((read) => done(undefined, read), done);
     } else {
       body.readThen({ maxBytes }, (error, bytes) => done(error, bytes && { bytes, received: bytes }));
     }
@@ -148,18 +152,16 @@ export function readBody(
 }
 
 function rawBody(value: Uint8Array | string, maxBytes: number, done: ReadBodyCallback): void {
-  let bytes: Uint8Array;
+  let read: ReadBody;
   try {
-    bytes = bodyBytes(value);
+    read = unlessTooLarge(bodyBytes(value), maxBytes);
   } catch (error) {
     return done(error);
   }
-  if (bytes.length > maxBytes) done(bodyTooLarge(maxBytes));
-  else done(undefined, { bytes, received: bytes });
+  done(undefined, read);
 }
 
-async function unlessTooLarge(reading: Promise<Uint8Array>, maxBytes: number): Promise<ReadBody> {
-  const bytes = await reading;
+function unlessTooLarge(bytes: Uint8Array, maxBytes: number): ReadBody {
   if (bytes.length > maxBytes) throw bodyTooLarge(maxBytes);
   return { bytes, received: bytes };
 }
