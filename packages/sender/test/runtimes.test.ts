@@ -4,6 +4,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { UNDER_PERMISSIONS } from "../../../tests/support/permission-model.ts";
 import { AS_BUN } from "./support/as-bun.ts";
+import { FLUSHING_DENIED } from "./support/flushing-denied.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 
 describe("a sender on a runtime without undici", () => {
@@ -21,7 +22,10 @@ describe("a sender on a runtime without undici", () => {
 });
 
 describe("a sender under Node's permission model", () => {
-  it("keeps its deliveries in a file", async () => {
+  it.each([
+    ["", []],
+    [", also where Node may not flush it", ["--import", FLUSHING_DENIED]],
+  ])("keeps its deliveries in a file%s", async (_, added) => {
     const script = `
       import { createSender, sqliteStore } from "@countersign/sender";
       const store = sqliteStore({ path: process.argv[1] });
@@ -32,7 +36,7 @@ describe("a sender under Node's permission model", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      [...UNDER_PERMISSIONS, "--input-type=module", "--eval", script, path],
+      [...UNDER_PERMISSIONS, ...added, "--input-type=module", "--eval", script, path],
       { cwd: import.meta.dirname },
     );
     expect(stdout.trim()).toBe("1 up");

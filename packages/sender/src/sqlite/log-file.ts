@@ -1,6 +1,7 @@
 import { readSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:timers";
+import { codeOf } from "@countersign/protocol";
 import type Database from "libsql";
 import { fileOf } from "./file-lock.ts";
 
@@ -12,18 +13,19 @@ const LATEST_MS = 5_000;
 
 /**
  * The write-ahead log of an open database. SQLite would wait for the disk with each commit, and the whole process with it; here
- * the system's threads wait.
+ * the system's threads wait, where Node may flush a file.
  */
 export class LogFile {
   readonly #db: Database.Database;
-  readonly #file: FileHandle;
+  /** Undefined: SQLite flushes each commit. */
+  readonly #file: FileHandle | undefined;
   /** Whether the last flush has failed: what was committed before it need not be on the disk. */
   isDoubtful = false;
   #isHanging = false;
   /** Whether the system knows what it has to flush: when a flush has failed, it takes all for flushed (Linux does). */
   #isWhole = true;
 
-  private constructor(db: Database.Database, file: FileHandle) {
+  private constructor(db: Database.Database, file: FileHandle | undefined) {
     this.#db = db;
     this.#file = file;
   }
@@ -35,10 +37,14 @@ export class LogFile {
    * @throws what opening a file throws
    */
   static async open(db: Database.Database, path: string): Promise<LogFile> {
-    // From now on, a commit returns when it is in the log, and flush() has the log on the disk.
-    db.exec("PRAGMA synchronous = NORMAL");
     // Windows flushes only what may be written.
-    return new LogFile(db, await open(`${fileOf(path)}-wal`, "r+"));
+    const file = await open(`${fileOf(path)}-wal`, "r+");
+    const isAllowed = await mayFlush(file);
+    // From now on, a commit returns when it is in the log, and flush() has the log on the disk; else, when it is on the disk.
+    db.exec(`PRAGMA synchronous = ${isAllowed ? "NORMAL" : "FULL"}`);
+    if (isAllowed) return new LogFile(db, file);
+    await file.close();
+    return new LogFile(db, undefined);
   }
 
   /**
@@ -48,6 +54,8 @@ export class LogFile {
    * @throws why it is not known: the disk fails, or does not answer for 5 seconds
    */
   flush(): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.assertAnswering();
       let turn: NodeJS.Immediate | undefined;
@@ -63,7 +71,7 @@ export class LogFile {
         clearImmediate(turn);
         this.#isHanging = false;
       };
-      this.#flush().finally(ended).then(resolve, reject);
+      this.#flush(file).finally(ended).then(resolve, reject);
     });
   }
 
@@ -73,21 +81,21 @@ export class LogFile {
   }
 
   /** Closes it, once the flush has ended that is under way. Flush nothing after that. */
-  close(): Promise<void> {
-    return this.#file.close();
+  async close(): Promise<void> {
+    await this.#file?.close();
   }
 
-  async #flush(): Promise<void> {
+  async #flush(file: FileHandle): Promise<void> {
     for (let isAgain = false; ; isAgain = true) {
-      // Not by the descriptor: Node's permission model allows that of handles only.
-      const failure = await this.#file.datasync().then(
+      // Not by the descriptor: under Node's permission model, several versions allow that of handles only.
+      const failure = await file.datasync().then(
         () => undefined,
         (reason: unknown) => ({ reason }),
       );
       if (failure !== undefined) this.#isWhole = false;
       this.isDoubtful = !this.#isWhole;
       if (!this.isDoubtful) return;
-      this.#writeAgain();
+      this.#writeAgain(file);
       if (isAgain && failure !== undefined) throw failure.reason;
     }
   }
@@ -96,11 +104,10 @@ export class LogFile {
    * Writes the log over itself, so that the next flush says the truth, ours or that of a checkpoint. A checkpoint instead of it would
    * take a log with gaps for whole: a power cut in the midst of it would leave a database that is damaged.
    */
-  #writeAgain(): void {
+  #writeAgain({ fd }: FileHandle): void {
     // No other program may add to the log meanwhile, or begin it anew.
     this.#db.exec("BEGIN IMMEDIATE");
     try {
-      const { fd } = this.#file;
       const piece = Buffer.allocUnsafe(PIECE_BYTES);
       for (let at = 0; ;) {
         const read = readSync(fd, piece, 0, PIECE_BYTES, at);
@@ -112,6 +119,16 @@ export class LogFile {
     }
     this.#isWhole = true;
   }
+}
+
+/** Under its permission model, Node 26 flushes no file, and no option allows it. Compiled code, such as SQLite's, still may. */
+async function mayFlush(file: FileHandle): Promise<boolean> {
+  if (process.permission === undefined) return true;
+  return file.datasync().then(
+    () => true,
+    // A disk that fails is told by the first flush.
+    (error: unknown) => codeOf(error) !== "ERR_ACCESS_DENIED",
+  );
 }
 
 function notAnswering(): Error {
