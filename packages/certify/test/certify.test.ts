@@ -117,6 +117,16 @@ describe("certify", () => {
     expect(onResult).not.toHaveBeenCalled();
   });
 
+  it("says in words that the receiver speaks no TLS, in place of a line of OpenSSL's", async () => {
+    const receiver = await handWrittenReceiver();
+    const url = receiver.url.replace("http:", "https:");
+    const refusal: unknown = await certify({ url, secret: SECRET }).catch((error: unknown) => error);
+    await receiver.close();
+    expect(String(refusal)).toMatch(
+      /: ERR_SSL_[A-Z_]+: the TLS handshake failed: [a-z ]+\. Start the receiver/,
+    );
+  });
+
   it("runs the audits named by only, in the order of the table, and reports each result immediately", async () => {
     const receiver = await handWrittenReceiver();
     const told: AuditResult[] = [];

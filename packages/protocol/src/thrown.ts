@@ -25,3 +25,17 @@ export function codeOf(thrown: unknown): string | undefined {
 export function messageOf(thrown: unknown): string {
   return (isError(thrown) && thrown.message) || codeOf(thrown) || String(thrown);
 }
+
+/** What Node 24 adds to what it says of a certificate: an option of its own, where we say what to pass to ours. */
+const ADVICE_OF_NODE = /; [^;]*--use-system-ca$/;
+
+/**
+ * The message of an error of a connection, to be read by a person. That of OpenSSL is a line of its error queue: the reason is
+ * the readable part of it.
+ */
+export function connectionMessageOf(thrown: unknown): string {
+  const message = messageOf(thrown).replace(ADVICE_OF_NODE, "");
+  if (codeOf(thrown)?.startsWith("ERR_SSL_") !== true) return message;
+  const { reason } = thrown as { readonly reason?: unknown };
+  return `the TLS handshake failed: ${typeof reason === "string" ? reason : message}`;
+}

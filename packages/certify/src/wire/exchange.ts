@@ -1,4 +1,4 @@
-import { codeOf, isBytes, isError, messageOf } from "@countersign/protocol";
+import { codeOf, connectionMessageOf, isBytes, isError } from "@countersign/protocol";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
@@ -269,6 +269,6 @@ function continued(request: http.ClientRequest): Promise<void> {
 /** What went wrong, also for an error about several addresses tried at once, which has no message itself. */
 function explain(error: unknown): string {
   if (isError(error) && Array.isArray(error.errors)) return error.errors.map(explain).join("; ");
-  const [code, message] = [codeOf(error), messageOf(error)];
+  const [code, message] = [codeOf(error), connectionMessageOf(error)];
   return code === undefined || message.includes(code) ? message : `${code}: ${message}`;
 }

@@ -1,4 +1,4 @@
-import { codeOf, isError, messageOf } from "@countersign/protocol";
+import { codeOf, connectionMessageOf, isError } from "@countersign/protocol";
 import type { Transport, TransportResponse } from "@countersign/client";
 
 /** Who is told about requests that failed. */
@@ -23,7 +23,7 @@ export function tellingFailures(transport: Transport, { retried, final }: Failur
         return response;
       } catch (error) {
         const root = rootOf(error);
-        const message = messageOf(root);
+        const message = connectionMessageOf(root);
         if (message === FORBIDDEN_PORT) final(forbiddenPort(request.url));
         else retried(`The server does not answer: ${message}.${authorityHint(root)}`);
         throw error;

@@ -243,6 +243,15 @@ describe("countersign import", () => {
     await refused.ended;
   });
 
+  it("says in words that a server speaks no TLS, in place of a line of OpenSSL's", async () => {
+    const { url } = closing(await startReceiver());
+    const tls = url.replace("http:", "https:");
+    const failing = startCommand(["import", callsFile(tracks(1)), "--server", tls]);
+    await failing.printed(/^countersign: The server does not answer: the TLS handshake failed: [a-z ]+\. /m);
+    failing.process.kill("SIGKILL");
+    await failing.ended;
+  });
+
   it("says at once that a server listens on a port that fetch does not call, in place of trying for an hour", async () => {
     const { code, stderr } = await runCommand([
       "import",

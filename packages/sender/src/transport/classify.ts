@@ -1,5 +1,6 @@
 import {
   codeOf as ownCodeOf,
+  connectionMessageOf,
   describeValue,
   isBytes,
   isError,
@@ -8,7 +9,7 @@ import {
 } from "@countersign/protocol";
 import type { AttemptResult } from "./transport.ts";
 import { errors } from "undici";
-import { CertificateError, connectionMessageOf, TransportError } from "./transport-error.ts";
+import { CertificateError, TransportError } from "./transport-error.ts";
 import { ATTEMPT_OUTCOMES, type AttemptOutcome } from "../delivery/attempt.ts";
 
 /** What kept a response from coming, as {@link AttemptOutcome} with the code and the words to log. */

@@ -1,7 +1,7 @@
 import { clearTimeout, setTimeout } from "node:timers";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions, type SecureContext } from "node:tls";
-import { codeOf, errorOf } from "@countersign/protocol";
+import { codeOf, connectionMessageOf, errorOf } from "@countersign/protocol";
 import type { buildConnector } from "undici";
 import { type AddressPolicyOptions, assertAllowed } from "./address-policy.ts";
 import { checkedLookup } from "./checked-lookup.ts";
@@ -146,5 +146,7 @@ function connectSecurely(
 function asVerdict(socket: Socket, error: Error): Error {
   if (!("authorizationError" in socket) || socket.authorizationError == null) return error;
   const code = codeOf(error) ?? "ERR_TLS_HANDSHAKE";
-  return new CertificateError(code, `the certificate was not accepted: ${error.message}`, { cause: error });
+  return new CertificateError(code, `the certificate was not accepted: ${connectionMessageOf(error)}`, {
+    cause: error,
+  });
 }

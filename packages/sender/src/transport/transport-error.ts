@@ -1,5 +1,3 @@
-import { codeOf, isObject, messageOf } from "@countersign/protocol";
-
 /** Why there was no response, when we name the reason and not the operating system. */
 export type TransportErrorCode =
   | "ERR_ABORTED"
@@ -21,16 +19,6 @@ export class TransportError extends Error {
     super(message, options);
     this.code = code;
   }
-}
-
-/**
- * The message of an error of a connection. That of OpenSSL is a line of its error queue: the reason is the readable part of it.
- */
-export function connectionMessageOf(error: unknown): string {
-  const code = codeOf(error) ?? "";
-  if (!code.startsWith("ERR_SSL_") || !isObject(error)) return messageOf(error);
-  const { reason } = error;
-  return `the TLS handshake failed: ${typeof reason === "string" ? reason : messageOf(error)}`;
 }
 
 /** The endpoint's certificate was not accepted. `code` is the verifier's own: `CERT_HAS_EXPIRED`, ... */

@@ -2,7 +2,8 @@ import { request } from "node:http";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { Socket } from "node:net";
 import type { Proxy } from "./proxy.ts";
-import { connectionMessageOf, TransportError } from "./transport-error.ts";
+import { connectionMessageOf } from "@countersign/protocol";
+import { TransportError } from "./transport-error.ts";
 
 /** More of an answer's head is not read, in bytes. */
 const MAX_HEAD_BYTES = 16_384;

@@ -1,0 +1,46 @@
+import { codeOf, connectionMessageOf, errorOf, isError } from "@countersign/protocol";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+
+/** As Node 24 and later say it of a certificate that no authority vouches for. */
+const SELF_SIGNED = Object.assign(
+  new Error(
+    "self-signed certificate; if the root CA is installed locally, try running Node.js with --use-system-ca",
+  ),
+  { code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+);
+
+/** As OpenSSL says that a port speaks plain HTTP. */
+const WRONG_VERSION = Object.assign(
+  new Error(
+    "80AC43F9B37F0000:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:ssl3_record.c:350:\n",
+  ),
+  { code: "ERR_SSL_WRONG_VERSION_NUMBER", reason: "wrong version number" },
+);
+
+describe("connectionMessageOf", () => {
+  it("leaves out how Node is to be run: whoever runs a command or an app passes an option of it", () => {
+    expect(connectionMessageOf(SELF_SIGNED)).toBe("self-signed certificate");
+  });
+
+  it("has the reason of a line of OpenSSL's error queue", () => {
+    expect(connectionMessageOf(WRONG_VERSION)).toBe("the TLS handshake failed: wrong version number");
+  });
+
+  it.each([
+    ["self-signed certificate", new Error("self-signed certificate")],
+    ["no route; no address", new Error("no route; no address")],
+    ["ECONNREFUSED", Object.assign(new Error(""), { code: "ECONNREFUSED" })],
+    ["elsewhere", runInNewContext('new Error("elsewhere")')],
+    ["text", "text"],
+    ["undefined", undefined],
+  ])("is otherwise what was thrown says: %s", (message, thrown: unknown) => {
+    expect(connectionMessageOf(thrown)).toBe(message);
+  });
+});
+
+it("an error of another realm is one, and keeps its code; an answer with a message is none", () => {
+  const foreign: unknown = runInNewContext('Object.assign(new Error("no"), { code: "ENOENT" })');
+  expect([isError(foreign), codeOf(foreign), errorOf(foreign)]).toEqual([true, "ENOENT", foreign]);
+  expect(isError({ message: "no" })).toBe(false);
+});
