@@ -30,7 +30,7 @@ const RUNNERS: readonly Runner[] = [
     isCommonJs: true,
     passed: /Tests: +3 passed, 3 total/,
   },
-  { section: "In node:test", from: "node:test", passed: /^# pass 3$/m },
+  { section: "In node:test", from: "node:test", passed: /^[#ℹ] pass 3$/m },
   { section: "A forged request, without a sender", passed: /Tests +2 passed \(2\)/ },
 ];
 

@@ -9,6 +9,7 @@ import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { bin, commandFolder } from "../../../../tests/support/command.ts";
+import { asData, resolvingBy } from "../../../../tests/support/resolve-otherwise.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
@@ -31,19 +32,16 @@ async function expectUsageError(
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
 }
 
+const OLD_CRYPTO = asData('export { createHmac, createSecretKey, timingSafeEqual } from "crypto"');
+
 /** Starts as on this version of Node, whose `node:crypto` has no `hash`. */
 function onNode(version: string): { readonly env: { readonly NODE_OPTIONS: string } } {
+  const resolve = `(name, context, next) =>
+    name === "node:crypto" ? { url: ${JSON.stringify(OLD_CRYPTO)}, shortCircuit: true } : next(name, context)`;
   const started = `
-    import { register } from "node:module";
     Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });
-    const hooks = \`
-      const OLD = 'data:text/javascript,export { createHmac, createSecretKey, timingSafeEqual } from "crypto"';
-      export const resolve = (name, context, next) =>
-        name === "node:crypto" ? { url: OLD, shortCircuit: true } : next(name, context);
-    \`;
-    register("data:text/javascript," + encodeURIComponent(hooks));
-  `;
-  return { env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(started)}` } };
+    ${resolvingBy(resolve)}`;
+  return { env: { NODE_OPTIONS: `--import=${asData(started)}` } };
 }
 
 describe("the versions of Node in `engines` are those that the command needs", () => {
