@@ -1,30 +1,21 @@
 import type { JSX } from "preact";
 import { hrefOf } from "../route/route.ts";
-import { count as countText, duration, plural } from "../words/format.ts";
-
-interface Props {
-  readonly url: string;
-  readonly destination: string;
-  /** What sets its endpoint apart from all others. */
-  readonly name: string;
-  readonly bounds: readonly number[];
-  readonly counts: readonly number[];
-  /** How many took longer than the last bound, which is the limit. */
-  readonly over: number;
-}
+import type { EndpointStats } from "../shapes/stats.ts";
+import { count, duration, nameOf, plural } from "../words/format.ts";
 
 const HEIGHT = 120;
 const BASE = 140;
 const STEP = 56;
 
 /** Response times as bars; the limit is drawn between the last two. Each bar leads to its deliveries. */
-export function Histogram({ url, destination, name, bounds, counts, over }: Props): JSX.Element {
-  const all = [...counts, over];
+export function Histogram({ url, destination, responseTimes }: EndpointStats): JSX.Element {
+  const { bounds, counts, overBudget } = responseTimes;
+  const all = [...counts, overBudget];
   const most = Math.max(...all, 1);
   const limit = bounds.at(-1) ?? 0;
   const width = all.length * STEP + 8;
   return (
-    <div class="chart" role="region" tabIndex={0} aria-label={`Histogram of ${name}`}>
+    <div class="chart" role="region" tabIndex={0} aria-label={`Histogram of ${nameOf({ url, destination })}`}>
       <svg width={width} height="170" role="list" aria-label={`Response times of ${url}`}>
         {all.map((number, index) => {
           const isOver = index === counts.length;
@@ -46,7 +37,7 @@ export function Histogram({ url, destination, name, bounds, counts, over }: Prop
               <g class="bar-text" aria-hidden="true">
                 {number > 0 && (
                   <text x={x + STEP / 2} y={BASE - height - 4} text-anchor="middle">
-                    {countText(number)}
+                    {count(number)}
                   </text>
                 )}
                 <text x={x + STEP / 2} y="157" text-anchor="middle">

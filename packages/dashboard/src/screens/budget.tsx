@@ -5,7 +5,7 @@ import { useLive } from "../parts/hooks.ts";
 import { Card } from "../parts/card.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { Histogram } from "../parts/histogram.tsx";
-import { count, duration, nameOf, shortUrl } from "../words/format.ts";
+import { count, duration, shortUrl } from "../words/format.ts";
 import { percentile } from "../words/percentile.ts";
 
 const EVERY_MS = 2_000;
@@ -31,7 +31,8 @@ export function Budget(): JSX.Element {
   );
 }
 
-function EndpointBudget({ url, destination, responseTimes }: EndpointStats): JSX.Element {
+function EndpointBudget(endpoint: EndpointStats): JSX.Element {
+  const { url, destination, responseTimes } = endpoint;
   const { budgetMs } = status.value;
   const { bounds, counts, overBudget, nearMisses = 0 } = responseTimes;
   const figures = [50, 95, 99].map<readonly [string, string]>((part) => {
@@ -49,14 +50,7 @@ function EndpointBudget({ url, destination, responseTimes }: EndpointStats): JSX
           ["too late", count(overBudget), overBudget > 0 ? "bad" : ""],
         ]}
       />
-      <Histogram
-        url={url}
-        destination={destination}
-        name={nameOf({ url, destination })}
-        bounds={bounds}
-        counts={counts}
-        over={overBudget}
-      />
+      <Histogram {...endpoint} />
     </Card>
   );
 }

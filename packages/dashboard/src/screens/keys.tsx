@@ -73,9 +73,9 @@ export function Help(): JSX.Element {
     }
   };
   return (
-    <dialog class="dialog" aria-labelledby="keys-title">
+    <dialog aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
-      <Pairs kind="keys" entries={KEYS} />
+      <Pairs kind="facts keys" entries={KEYS} />
       <label class="check">
         <input type="checkbox" checked={singleKeys.value} onChange={change} />
         Single letters work outside of fields
