@@ -36,10 +36,15 @@ export function openStream(
   let [had, due] = ["", ""];
   const others = new Set<number>();
   const own = Math.random();
-  const tabs = new BroadcastChannel("looked at");
+  let tabs: BroadcastChannel | undefined;
+  try {
+    tabs = new BroadcastChannel("looked at");
+  } catch {
+    // Where it blocks cookies, Firefox keeps tabs apart.
+  }
   /** Tells the others the number of this tab as it is looked at, and with a minus as it is closed. */
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel has none: it is that of the page
-  const tell = (number: number): void => tabs.postMessage(number);
+  const tell = (number: number): void => tabs?.postMessage(number);
 
   const receive = ({ data, lastEventId }: MessageEvent<string>): void => {
     last = lastEventId;
@@ -77,7 +82,7 @@ export function openStream(
     source = undefined;
     timer = setTimeout(() => document.hidden || open(), REST_MS);
   };
-  tabs.addEventListener("message", ({ data }) => {
+  tabs?.addEventListener("message", ({ data }) => {
     if (data < 0) others.delete(-data);
     else others.add(data);
     rest();

@@ -12,6 +12,8 @@ interface Props {
   /** Rows of a text of several lines; one line without. */
   readonly rows?: number;
   readonly type?: "text" | "password";
+  /** Default: `off`. */
+  readonly autocomplete?: "off" | "current-password";
   readonly required?: boolean;
   readonly placeholder?: string | undefined;
 }
@@ -27,6 +29,7 @@ export function Field({
   hint,
   rows,
   type = "text",
+  autocomplete = "off",
   required = false,
   placeholder,
 }: Props): JSX.Element {
@@ -40,7 +43,7 @@ export function Field({
     required,
     placeholder,
     spellcheck: false,
-    autocomplete: "off",
+    autocomplete,
     "aria-invalid": error !== "",
     "aria-describedby": described || undefined,
     onInput: (event: { readonly currentTarget: { readonly value: string } }) =>

@@ -278,6 +278,34 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     expect(await page.locator("body").innerText()).not.toMatch(/[{}]"status"/);
   });
 
+  it("says that cookies are blocked where it asks for the token, since the right one led back to the same form", async () => {
+    const { server } = await startSetting({ token: "s3cret" });
+    const page = await openPage(server.url, { expected: /401/ });
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setDocumentCookieDisabled", { disabled: true });
+    await page.reload();
+    const token = page.getByLabel("Token");
+    const described = async (): Promise<string> =>
+      (await page.locator(`[id="${await token.getAttribute("aria-describedby")}"]`).textContent()) ?? "";
+    await token.waitFor();
+    expect(await described()).toMatch(/^Cookies are blocked/);
+    await session.send("Emulation.setDocumentCookieDisabled", { disabled: false });
+    await page.reload();
+    await token.waitFor();
+    expect(await token.getAttribute("aria-describedby")).toBeNull();
+  });
+
+  it("is shown and stays live where the browser keeps tabs apart: in Firefox without cookies, the page was empty", async () => {
+    const { server, track } = await startSetting();
+    await track("Before");
+    const page = await openPage(server.url, {
+      init: `globalThis.BroadcastChannel = class { constructor() { throw new DOMException("The operation is insecure.", "SecurityError"); } }`,
+    });
+    await page.getByRole("row").filter({ hasText: "Before" }).waitFor();
+    await track("After");
+    await page.getByRole("row").filter({ hasText: "After" }).waitFor();
+  });
+
   it("keeps the space in a search that is typed with a pause", async () => {
     const { server, track } = await startSetting();
     await track("Order Completed");
