@@ -1,3 +1,4 @@
+import { withPauses } from "../data/with-pauses.ts";
 import { signal } from "../signals/signals.ts";
 import { withQuery, type Query } from "./query.ts";
 
@@ -33,13 +34,37 @@ export function hrefOf(screen: Screen, query: Query = {}): string {
   return withQuery(`#/${screen}`, query);
 }
 
+/**
+ * The address follows at most this often. A browser lets a page change it some 100 times in 10 s, in Safari of 2024 in 30 s; after
+ * that it refuses with an error, or ignores it. A key that is held down would do that within seconds.
+ */
+const FOLLOW_EVERY_MS = 350;
+
+/** What the page made the address, and what it will make it next. */
+let made = typeof location === "undefined" ? "" : location.hash;
+let address = made;
+
 /** Where the page is. */
-export const route = signal<Route>(readRoute(typeof location === "undefined" ? "" : location.hash));
+export const route = signal<Route>(readRoute(address));
+
+function follow(): number {
+  // The person may just have gone elsewhere, which is told in the next turn.
+  if (made !== address && made === location.hash) history.replaceState(undefined, "", (made = address));
+  return FOLLOW_EVERY_MS;
+}
+
+const followSoon = withPauses(follow);
 
 /** Goes to a URL of {@link hrefOf}; `replace` leaves no step to go back to. */
 export function go(href: string, replace = false): void {
-  if (href === location.hash) return;
-  history[replace ? "replaceState" : "pushState"](undefined, "", href);
+  if (href === address) return;
+  if (!replace) {
+    // The step to go back to is what was shown last.
+    follow();
+    history.pushState(undefined, "", (made = href));
+  }
+  address = href;
+  followSoon();
   route.value = readRoute(href);
 }
 
@@ -53,6 +78,6 @@ export function change(changes: Query, replace = false): void {
 /** Follows the browser's own steps. */
 export function followHistory(): void {
   addEventListener("hashchange", () => {
-    route.value = readRoute(location.hash);
+    route.value = readRoute((made = address = location.hash));
   });
 }

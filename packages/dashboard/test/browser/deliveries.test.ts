@@ -9,6 +9,20 @@ import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
 /** What the browser says of a server that is away. */
 const LOST = /net::ERR_/;
 
+/** As Safari does, with its number; Firefox takes 200, and Chromium ignores what is more. */
+const REFUSE_MANY = `(() => {
+  const { replaceState } = history;
+  const changes = [];
+  history.replaceState = (...change) => {
+    const now = performance.now();
+    while (changes[0] < now - 10_000) changes.shift();
+    if (changes.length === 100)
+      throw new DOMException("Attempt to use history.replaceState() more than 100 times per 10 seconds", "SecurityError");
+    changes.push(now);
+    replaceState.apply(history, change);
+  };
+})()`;
+
 useBrowser();
 
 describe.skipIf(missing)(`the list of deliveries${why}`, () => {
@@ -162,6 +176,25 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.locator("#delivery-grid:focus").waitFor();
     expect(await activeRow()).toBe("61");
     expect(await page.getByRole("region", { name: "Delivery", exact: true }).count()).toBe(0);
+  });
+
+  it("is walked by a key that is held down, and the address follows, since a browser refuses to change it that often", async () => {
+    const { server, track } = await startSetting();
+    await track("Ordered", 180);
+    const page = await openPage(server.url, { init: REFUSE_MANY });
+    await page.getByRole("row").filter({ hasText: "u180" }).click();
+    await page.getByRole("heading", { name: "for u180" }).waitFor();
+    for (let presses = 0; presses < 150; presses += 1) await page.keyboard.press("ArrowDown");
+    await page.getByRole("heading", { name: "for u30" }).waitFor();
+    const address = `new URLSearchParams(location.hash.split("?")[1]).get("id")`;
+    const id = (await page.locator(".row.active").getAttribute("id"))?.replace("row-", "");
+    await expect.poll(() => page.evaluate(address)).toBe(id);
+    // A step to go back to has what was shown last, also when it was just reached.
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Escape");
+    await page.locator("#delivery-grid:focus").waitFor();
+    await page.goBack();
+    await page.getByRole("heading", { name: "for u29" }).waitFor();
   });
 
   it("has keys that are listed by ? and can be switched off", async () => {
