@@ -4,7 +4,6 @@ import { plural, visible } from "../words/format.ts";
 import { jsonLines, type JsonLine } from "./json-lines.ts";
 import { useRange } from "./virtual.ts";
 
-const LINE_HEIGHT = 20;
 /** Deeper than this is not indented further, so that it stays in view. */
 const MAX_INDENT = 24;
 /** What is folded at first, in large bodies. */
@@ -18,7 +17,7 @@ export function JsonView({ text, label }: { readonly text: string; readonly labe
   const [folded, setFolded] = useState<ReadonlySet<number>>(() => foldedAtFirst(lines ?? []));
   const scroller = useRef<HTMLDivElement>(null);
   const shown = useMemo(() => unfolded(lines ?? [], folded), [lines, folded]);
-  const { from, to } = useRange(scroller, shown.length, () => LINE_HEIGHT);
+  const { from, to, rowHeight } = useRange(scroller, shown.length);
   if (!lines) return <p class="note">This is not JSON. “Exact” shows it as it was sent.</p>;
   const toggle = (line: number): void => {
     const next = new Set(folded);
@@ -27,8 +26,8 @@ export function JsonView({ text, label }: { readonly text: string; readonly labe
   };
   return (
     <div class="code json" ref={scroller} tabIndex={0} role="region" aria-label={label}>
-      <div style={{ height: `${shown.length * LINE_HEIGHT}px` }}>
-        <div style={{ transform: `translateY(${from * LINE_HEIGHT}px)` }}>
+      <div style={{ minHeight: `${shown.length * rowHeight}px` }}>
+        <div style={{ transform: `translateY(${from * rowHeight}px)` }}>
           {shown.slice(from, to).map((index) => (
             <Line
               key={index}

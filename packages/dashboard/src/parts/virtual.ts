@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 
 /** The part of a long list that is in view, in rows. */
@@ -11,46 +11,45 @@ export interface Range {
 const OVERSCAN = 8;
 
 /**
- * Follows a scrolling element whose content is rows of one height.
+ * Follows a scrolling element whose content is rows of one height: that which the style gives to those that are drawn.
  *
- * @param heightAt The height of a row where the element is so wide.
  * @param onRange Called when other rows come into view.
  */
 export function useRange(
   scroller: RefObject<HTMLElement | null>,
   count: number,
-  heightAt: (width: number) => number,
   onRange?: (range: Range) => void,
 ): Range {
-  const [view, setView] = useState({ top: 0, height: 800, width: 800 });
-  const frame = useRef(0);
+  const [{ top, height, rowHeight }, setView] = useState({ top: 0, height: 800, rowHeight: 36 });
 
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return undefined;
     const measure = (): void => {
-      frame.current = 0;
-      // The width that the style stands on: with the scroll bar.
-      setView({ top: element.scrollTop, height: element.clientHeight, width: element.offsetWidth });
+      // Not rounded: thousands of rows would not end where the last one does.
+      const row = element.querySelector(".window > *, .json-line")?.getBoundingClientRect();
+      setView(({ rowHeight }) => ({
+        top: element.scrollTop,
+        height: element.clientHeight,
+        rowHeight: row?.height || rowHeight,
+      }));
     };
-    const later = (): void => {
-      frame.current ||= requestAnimationFrame(measure);
-    };
-    const observer = new ResizeObserver(later);
+    // A browser tells of both at most once a frame.
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     const gone = new AbortController();
-    element.addEventListener("scroll", later, gone);
+    element.addEventListener("scroll", measure, gone);
+    // On paper it can be higher.
+    matchMedia("print").addEventListener("change", measure, gone);
     measure();
     return () => {
       observer.disconnect();
       gone.abort();
-      cancelAnimationFrame(frame.current);
     };
-  }, [scroller]);
+  }, [scroller, count > 0]);
 
-  const rowHeight = heightAt(view.width);
-  const visibleFrom = Math.floor(view.top / rowHeight);
-  const visibleTo = Math.ceil((view.top + view.height) / rowHeight);
+  const visibleFrom = Math.floor(top / rowHeight);
+  const visibleTo = Math.ceil((top + height) / rowHeight);
   const to = Math.min(visibleTo + OVERSCAN, count);
   const from = Math.max(Math.min(visibleFrom - OVERSCAN, to - 1), 0);
   const range = { from, to, rowHeight };

@@ -364,6 +364,63 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
     expect(await overflowOf(page.getByRole("navigation"))).toBe(0);
   });
 
+  it.each([1280, 500])(
+    "no text lies over another where the browser's text is twice as large, at %i px",
+    async (width) => {
+      const { server, track } = await startSetting();
+      await track("Ordered", 100, { properties: { list: [1, 2, { deep: true }] } });
+      const page = await openPage(server.url, { width });
+      await rowOf(page, "u100").waitFor();
+      await page.evaluate(`document.styleSheets[0].insertRule("html { font-size: 32px }")`);
+      // How far what is written in the rows of a list reaches into each other.
+      const overlaps = (rows: string): Promise<number> =>
+        page.evaluate(`(() => {
+          const texts = [...document.querySelectorAll(${JSON.stringify(rows)})].filter((text) => text.offsetHeight > 0);
+          const boxes = texts.map((text) => {
+            const range = document.createRange();
+            range.selectNodeContents(text);
+            return range.getBoundingClientRect();
+          });
+          const meet = (one, other) =>
+            one.left < other.right && other.left < one.right && one.top < other.top && other.top < one.bottom - 1;
+          return boxes.filter((one) => boxes.some((other) => meet(one, other))).length;
+        })()`);
+      const list = ".window .row > :is(.event, .user, .time)";
+      await expect.poll(() => overlaps(list)).toBe(0);
+      // The place of the rows is as high as they are.
+      const heights = `[document.querySelector(".rows").offsetHeight, 100 * document.querySelector(".window > *").offsetHeight]`;
+      const [place, needed] = await page.evaluate<number[]>(heights);
+      expect(place).toBe(needed);
+      await rowOf(page, "u100").click();
+      await page.getByRole("heading", { name: "Facts" }).waitFor();
+      expect(await page.locator(".json-line").count()).toBeGreaterThan(10);
+      await expect.poll(() => overlaps(".json-line")).toBe(0);
+      await expect.poll(() => overlaps(list)).toBe(0);
+    },
+  );
+
+  it("a body is printed whole, since only the part of it that is in view was", async () => {
+    const { server, track } = await startSetting();
+    const properties = { list: Array.from({ length: 150 }, (_, n) => n), long: "long ".repeat(100) };
+    await track("Ordered", 1, { properties });
+    const page = await openPage(server.url);
+    await rowOf(page, "Ordered").click();
+    const body = page.getByRole("region", { name: "Body", exact: true });
+    await body.waitFor();
+    const lines = body.locator(".json-line");
+    expect(await lines.count()).toBeLessThan(100);
+    await page.emulateMedia({ media: "print" });
+    await expect.poll(() => lines.count()).toBeGreaterThan(150);
+    await expect.poll(() => lines.last().innerText()).toBe("}");
+    const cut = await body.evaluate(({ scrollWidth, clientWidth, scrollHeight, clientHeight }) => [
+      scrollWidth - clientWidth,
+      scrollHeight - clientHeight,
+    ]);
+    expect(cut).toEqual([0, 0]);
+    await page.emulateMedia({ media: "screen" });
+    await expect.poll(() => lines.count()).toBeLessThan(100);
+  });
+
   it("a delivery is printed whole, and the first rows of the list", async () => {
     const { server, track } = await startSetting();
     await track("Ordered", 200);

@@ -10,10 +10,6 @@ import { DeliveryRow } from "./delivery-row.tsx";
 import { focusNext } from "../../parts/list-focus.ts";
 
 const COLUMNS = ["Time", "State", "Type", "Event", "User", "Destination", "Tries", "Answer", "Response time"];
-const ROW_HEIGHT = 36;
-/** On narrow screens a row has two lines. */
-const TALL_ROW_HEIGHT = 58;
-const NARROW = 560;
 const PAGE_ROWS = 15;
 
 /** The row that the keyboard is at, by the id of its delivery: it stays the same when others come and go. */
@@ -26,7 +22,7 @@ export function DeliveryGrid(): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const { rows } = list;
   const version = list.version.value;
-  const { from, to, rowHeight } = useRange(scroller, rows.length, rowHeightAt, ({ from, to }) => {
+  const { from, to, rowHeight } = useRange(scroller, rows.length, ({ from, to }) => {
     void list.look(from, to);
     if (to >= rows.length - 50) void list.more();
   });
@@ -35,7 +31,7 @@ export function DeliveryGrid(): JSX.Element {
   const move = (index: number): void => moveTo(index, scroller.current, rowHeight);
 
   useKey("n", () => showNew(scroller.current, false));
-  useKey("p", () => togglePause());
+  useKey("p", togglePause);
 
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key.length === 1 && !singleKeys.value) return;
@@ -177,8 +173,4 @@ function useHold(scroller: { readonly current: HTMLElement | null }): void {
       list.hold(paused.value);
     };
   }, [scroller]);
-}
-
-function rowHeightAt(width: number): number {
-  return width < NARROW ? TALL_ROW_HEIGHT : ROW_HEIGHT;
 }
