@@ -92,8 +92,9 @@ export const RECEIVER_CODES: CodePages = {
     ...ts('verifyWebhook({ secret, events, invalidEvents: "report" });'),
   },
   ERR_DUPLICATE_IN_FLIGHT: {
-    cause: "The same message arrived again while its handler is running.",
-    fix: "Nothing: the service sends it again later, and it is then recognised as handled. If it is frequent, answer before slow work.",
+    cause:
+      "The same message arrived again while its handler is running, or after the process that ran it died.",
+    fix: "Nothing: the service sends it again later. It is then recognised as handled, or its claim has ended, after a minute, and the handler runs again. If it is frequent, answer before slow work.",
     ...ts(
       'app.post("/webhooks", verify, (req, res) => {\n  queue.add(req.body);\n  res.sendStatus(204);\n});',
     ),
