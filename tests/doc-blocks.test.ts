@@ -95,6 +95,9 @@ describe("a block of commands", () => {
     const known = new Set([
       ...knownPackages(),
       "jest",
+      "mocha",
+      "@types/mocha",
+      "tsx",
       "ts-jest",
       "@jest/globals",
       "babel-jest",
@@ -111,9 +114,9 @@ describe("a block of commands", () => {
     // Of a service.
     const service = "install journalctl systemctl useradd";
     // Of the hosts that guides are about: tests/hosts runs them.
-    const hosts = "bun deno functions-framework jest next vitest wrangler";
+    const hosts = "bun deno functions-framework jest mocha next vitest wrangler";
     // Of other languages: other-languages.test.ts runs them.
-    const languages = "gunicorn puma";
+    const languages = "go gunicorn java php puma";
     // Of the error pages.
     const system = "chmod gzip ls mv nslookup redis-cli rm touch ulimit";
     const tools = new Set([

@@ -10,6 +10,7 @@ import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, it, vi, type TestContext } from "vitest";
 import { blocksOf } from "./support/documents.ts";
 import { freePort } from "./support/free-port.ts";
+import { commandLines } from "./support/shell-lines.ts";
 import { startFront } from "./support/wrong-receivers/front.ts";
 
 const PAGE = "docs/guides/other-languages.md";
@@ -22,8 +23,7 @@ interface Receiver {
   readonly language: Language;
   /** The file that the page names. */
   readonly file: string;
-  readonly command: readonly string[];
-  /** Other files that the command needs. */
+  /** What stands for the folder of files that the page's command names. */
   readonly files?: readonly string[];
   /** Whether it is audited behind a web server with a limit, since its own server reads every body to the end. */
   readonly isBehindServer: boolean;
@@ -35,35 +35,30 @@ const RECEIVERS: readonly Receiver[] = [
   {
     language: "php",
     file: "webhooks.php",
-    command: ["php", "-S", "127.0.0.1:3000", "webhooks.php"],
     isBehindServer: true,
     isInCi: true,
   },
   {
     language: "python",
     file: "receiver.py",
-    command: ["gunicorn", "--threads", "8", "--bind", "127.0.0.1:3000", "receiver:app"],
     isBehindServer: false,
     isInCi: false,
   },
   {
     language: "ruby",
     file: "config.ru",
-    command: ["puma", "--bind", "tcp://127.0.0.1:3000"],
     isBehindServer: true,
     isInCi: false,
   },
   {
     language: "go",
     file: "main.go",
-    command: ["go", "run", "main.go"],
     isBehindServer: false,
     isInCi: false,
   },
   {
     language: "java",
     file: "Receiver.java",
-    command: ["java", "-cp", JACKSON.join(delimiter), "Receiver.java"],
     files: JACKSON,
     isBehindServer: false,
     isInCi: false,
@@ -77,12 +72,22 @@ it("the page has one receiver for each language", () => {
   );
 });
 
+it("the page says how to start each receiver", () => {
+  expect(RECEIVERS.map((receiver) => commandOf(receiver)[0])).toEqual([
+    "php",
+    "gunicorn",
+    "puma",
+    "go",
+    "java",
+  ]);
+});
+
 for (const receiver of RECEIVERS) {
-  const { language, command, isInCi } = receiver;
+  const { language, isInCi } = receiver;
   const isHere = canRun(receiver);
   // One that nobody installs is no test that was skipped.
   if (!isHere && !isInCi) continue;
-  const missing = isHere ? "" : ` (skipped: ${command[0]} is not on this machine)`;
+  const missing = isHere ? "" : ` (skipped: ${commandOf(receiver)[0]} is not on this machine)`;
 
   describe.skipIf(!isHere)(`the receiver in ${language}${missing}`, () => {
     it("passes every audit but the one that the page names", async (context) => {
@@ -107,23 +112,34 @@ for (const receiver of RECEIVERS) {
   });
 }
 
-function canRun({ command: [name = ""], files = [] }: Receiver): boolean {
+/** The command that the page shows below a receiver. */
+function commandOf({ language, files }: Receiver): readonly string[] {
+  const blocks = blocksOf(PAGE);
+  const at = blocks.findIndex((block) => block.language === language);
+  const [line] = commandLines(blocks.slice(at + 1, at + 2).filter((block) => block.language === "sh"));
+  return (line?.words ?? []).map((word) => (word === "lib/*" && files ? files.join(delimiter) : word));
+}
+
+function canRun(receiver: Receiver): boolean {
+  const [name = ""] = commandOf(receiver);
+  const { files = [] } = receiver;
   const folders = (process.env["PATH"] ?? "").split(delimiter);
   return folders.some((folder) => existsSync(join(folder, name))) && files.every((file) => existsSync(file));
 }
 
 /** Starts the page's receiver in a folder of its own, on a free port in place of 3000. */
 async function start(
-  { language, file, command }: Receiver,
+  receiver: Receiver,
   secret: string | undefined,
   { onTestFinished }: TestContext,
 ): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  const { language, file } = receiver;
   const port = await freePort();
   const here = (text: string): string => text.replaceAll("3000", String(port));
   const block = blocksOf(PAGE).find((other) => other.language === language);
   const folder = await mkdtemp(join(tmpdir(), "countersign-other-languages-"));
   await writeFile(join(folder, file), here(block?.text ?? ""));
-  const [name = "", ...args] = command.map(here);
+  const [name = "", ...args] = commandOf(receiver).map(here);
   const { WEBHOOK_SECRET: _, ...inherited } = process.env;
   // With a group of its own: gunicorn and go start processes that would outlive them.
   const child = spawn(name, args, {

@@ -31,6 +31,7 @@ const RUNNERS: readonly Runner[] = [
     passed: /Tests: +3 passed, 3 total/,
   },
   { section: "In node:test", from: "node:test", passed: /^[#ℹ] pass 3$/m },
+  { section: "In Mocha", from: "mocha", passed: /^ *3 passing /m },
   { section: "A forged request, without a sender", passed: /Tests +2 passed \(2\)/ },
 ];
 

@@ -89,7 +89,6 @@ async function typeCheckTogether(name: string, examples: readonly DocExample[]):
           noImplicitReturns: false,
           experimentalDecorators: true,
           noPropertyAccessFromIndexSignature: false,
-          noUncheckedIndexedAccess: false,
           typeRoots: [join(root, "node_modules/@types")],
         },
         files: [...files, "names.d.ts"],
