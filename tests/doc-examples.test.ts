@@ -23,6 +23,12 @@ it("every block of TypeScript is among them, wherever it is", () => {
   expect(blocks.map(placeOf).filter((place) => !compiled.has(place))).toEqual([]);
 });
 
+it("no example answers before a queue has the message, since what the queue then refuses is lost", () => {
+  const queued = GROUPS.flatMap(findExamples).filter(({ code }) => code.includes("queue.add("));
+  expect(queued.length).toBeGreaterThan(2);
+  expect(queued.filter(({ code }) => /(?<!await )queue\.add\(/.test(code)).map(placeOf)).toEqual([]);
+});
+
 it("an example that calls what does not exist does not compile, and is named by its line", async () => {
   const wrong = { file: "packages/core/src/here.ts", line: 7, code: 'signn("{}", "secret");\nsign("{}");' };
   const errors = await typeCheck("core", [wrong]);

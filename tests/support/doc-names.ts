@@ -205,7 +205,7 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       const res: Response;
       const handler: RequestHandler;
       const verify: ReturnType<typeof import("@countersign/express").verifyWebhook>;
-      const queue: { add(message: WebhookMessage): void };
+      const queue: { add(message: WebhookMessage): Promise<void> };
       const request: { headers: Record<string, string> };
       const events: EventDefinitions;
       const message: WebhookMessage;

@@ -79,7 +79,7 @@ describe("advice", () => {
       "ECONNRESET",
       /crashed or restarted.*time in the proxy\.$/,
     ],
-    [{ code: "ERR_TIMEOUT", outcome: "timeout" }, "ERR_TIMEOUT", /Answer first/],
+    [{ code: "ERR_TIMEOUT", outcome: "timeout" }, "ERR_TIMEOUT", /Store the message, answer/],
     [{ code: "ETIMEDOUT", outcome: "timeout" }, "ETIMEDOUT", /firewall/],
     // Older and newer versions of OpenSSL have other names for an alert.
     ...["SSLV3_ALERT_BAD", "SSL/TLS_ALERT_BAD", "TLSV13_ALERT"].map((start) => {

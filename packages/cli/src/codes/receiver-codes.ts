@@ -96,7 +96,7 @@ export const RECEIVER_CODES: CodePages = {
       "The same message arrived again while its handler is running, or after the process that ran it died.",
     fix: "Nothing: the service sends it again later. It is then recognised as handled, or its claim has ended, after a minute, and the handler runs again. If it is frequent, answer before slow work.",
     ...ts(
-      'app.post("/webhooks", verify, (req, res) => {\n  queue.add(req.body);\n  res.sendStatus(204);\n});',
+      'app.post("/webhooks", verify, async (req, res) => {\n  await queue.add(req.body);\n  res.sendStatus(204);\n});',
     ),
   },
 };

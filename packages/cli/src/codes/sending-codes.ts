@@ -231,8 +231,8 @@ export const OUTCOME_CODES: CodePages = {
   },
   timeout: {
     cause: "The receiver did not answer within 5 seconds. The sender tries again for four hours.",
-    fix: "Answer first, and do slow work afterwards.",
-    ...ts("queue.add(req.body);\nres.sendStatus(204);"),
+    fix: "Store the message, answer, and do slow work afterwards.",
+    ...ts("await queue.add(req.body);\nres.sendStatus(204);"),
   },
   network: {
     cause: "No connection could be made, or it broke. The sender tries again for four hours.",

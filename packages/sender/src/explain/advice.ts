@@ -56,7 +56,7 @@ const BY_STATUS: Readonly<Record<number, string>> = {
   501: "The receiver does not implement this request. Correct the URL.",
   502: "A proxy answers, but the receiver behind it does not. Start the receiver, or correct the proxy.",
   503: "The receiver says that it is not available now.",
-  504: "A proxy answers, but the receiver behind it is too slow. Answer first, and do slow work afterwards.",
+  504: "A proxy answers, but the receiver behind it is too slow. Store the message, answer, and do slow work afterwards.",
 };
 
 /**

@@ -12,7 +12,7 @@ const TOO_SLOW: NoAnswer = {
   words: "did not answer in time",
   cause:
     "The handler never answers, or does slow work before it does, or the receiver is overloaded. If its log has no trace of the request, the network loses it: often of large messages only, where a firewall rejects the ICMP packets about their size.",
-  fix: "Answer first, and do slow work afterwards, for example from a queue. A receiver has 5 seconds. If the network loses requests, let ICMP pass.",
+  fix: "Store the message, answer, and do slow work afterwards, for example from a queue. A receiver has 5 seconds. If the network loses requests, let ICMP pass.",
 };
 
 const NO_CONNECTION: NoAnswer = {
