@@ -13,15 +13,18 @@ async function handle(message: WebhookMessage): Promise<void> {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const received = await receiver.receive(toWebhookRequest(request));
-  if (received.verdict !== "verified") return sendResponse(response, received.response);
-  // What is answered decides whether a repeat is handled again.
-  settleWhenSent(received, response);
-  const status = await handle(received.webhook.message).then(
-    () => 204,
-    () => 500,
-  );
-  response.writeHead(status).end();
+  try {
+    const received = await receiver.receive(toWebhookRequest(request));
+    if (received.verdict !== "verified") return sendResponse(response, received.response);
+    // What is answered decides whether a repeat is handled again.
+    settleWhenSent(received, response);
+    await handle(received.webhook.message);
+    response.writeHead(204).end();
+  } catch (error) {
+    // Of the handler, or of a hook, a secret function or a dedupe store.
+    console.error(error);
+    response.writeHead(500).end();
+  }
 }
 
 const server = createServer((request, response) => void serve(request, response));

@@ -40,13 +40,9 @@ const VERIFIED_BEFORE = "verifyWebhook() ran before. Mount it once for a route."
  * @param options - What the framework keeps elsewhere, and what hooks and hints should tell.
  * @example
  * ```ts
- * import { createServer } from "node:http";
- *
- * const server = createServer(async (request, response) => {
- *   const received = await receiver.receive(toWebhookRequest(request));
- *   if (received.verdict !== "verified") return sendResponse(response, received.response);
- *   response.writeHead(204).end();
- * });
+ * // It rejects with what a hook, a secret function or a dedupe store throws: catch that, and answer 500.
+ * const received = await receiver.receive(toWebhookRequest(request));
+ * if (received.verdict !== "verified") sendResponse(response, received.response);
  * ```
  */
 export function toWebhookRequest<TRequest = NodeRequest>(
