@@ -428,6 +428,71 @@ describe("settings that processes share", () => {
     expect(first.settings).toEqual(newest);
   });
 
+  it("are not set back by an answer of the store that was on its way when update() had its own", async () => {
+    const shared = sharedSettings();
+    let [isWatched, reads] = [false, 0];
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    const store = withShared({
+      ...shared,
+      async get() {
+        const current = await shared.get();
+        if (!isWatched) return current;
+        reads += 1;
+        if (reads === 1) await held;
+        return current;
+      },
+      watch() {
+        isWatched = true;
+        return () => {};
+      },
+    });
+    const sender = await openSender({ ...settingsTo(ENDPOINT_URL), store });
+    await vi.waitFor(() => expect(reads).toBe(1));
+    const newest = settingsTo("http://127.0.0.1:10/");
+    await sender.update(newest);
+    const told: object[] = [];
+    sender.on("settings", (change) => told.push(change));
+    answer();
+    await vi.waitFor(() => expect(reads).toBe(2));
+    await sender.update(newest);
+    expect(sender.settings).toEqual(newest);
+    expect(told.filter((change) => JSON.stringify(change).includes(ENDPOINT_URL))).toEqual([]);
+  });
+
+  it("are those of a database that was set back, whether their version is older or the same, and can be changed", async () => {
+    const shared = sharedSettings();
+    let back: { readonly version: number; readonly text: string } | undefined;
+    let listener: ((version: number) => void) | undefined;
+    const store = withShared({
+      ...shared,
+      get: () => (back === undefined ? shared.get() : Promise.resolve(back)),
+      put: async (version, text) => {
+        if (back === undefined) return shared.put(version, text);
+        expect(version).toBe(back.version);
+        return version + 1;
+      },
+      watch(listens) {
+        listener = listens;
+        return () => {};
+      },
+    });
+    const sender = await openSender({ ...settingsTo(ENDPOINT_URL), store });
+    await sender.update(settingsTo("http://127.0.0.1:10/"));
+    for (const [version, port] of [
+      [1, 9],
+      [1, 11],
+    ] as const) {
+      const settings = settingsTo(`http://127.0.0.1:${port}/`);
+      back = { version, text: JSON.stringify(settings) };
+      listener?.(version);
+      await vi.waitFor(() => expect(sender.settings).toEqual(settings));
+      expect(sender.settingsVersion).toBe(version);
+    }
+    await sender.update(settingsTo("http://127.0.0.1:12/"));
+    expect(sender.settings).toEqual(settingsTo("http://127.0.0.1:12/"));
+  });
+
   it("stay as they are when the store fails, and update() rejects with its error", async () => {
     const shared = sharedSettings();
     const broken = new StoreError("ERR_STORE_FAILED", "The database does not answer.");

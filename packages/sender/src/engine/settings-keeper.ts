@@ -30,6 +30,11 @@ export class SettingsKeeper {
   readonly #own: Partial<RetryPolicy> | undefined;
   #followed: Apply | undefined;
   #version = 0;
+  /** The text of that version. */
+  #text: string | undefined;
+  /** How often an answer of the store was asked for, and until which of them it has answered. */
+  #asked = 0;
+  #answered = 0;
   #given: readonly string[] = [];
   #retry: Partial<RetryPolicy> | undefined;
   #followsRetry = true;
@@ -69,6 +74,7 @@ export class SettingsKeeper {
     for (;;) {
       const current = await shared.get();
       this.#version = current?.version ?? 0;
+      this.#text = current?.text;
       const before = current === undefined ? { sources: [], given: [] } : sharedOf(current.text);
       this.#given = before.given;
       if (given === undefined) {
@@ -85,6 +91,7 @@ export class SettingsKeeper {
         if (!isChanged(error)) throw error;
         continue;
       }
+      this.#text = text;
       this.#given = next.given;
       this.#retry = retry;
       warnOfReplaced(before, next);
@@ -117,12 +124,12 @@ export class SettingsKeeper {
   async update(settings: SenderSettings, apply: Apply): Promise<void> {
     const sources = parseSettings(settings, this.#store);
     if (this.#shared !== undefined) {
-      const version = await this.#put(
-        JSON.stringify({ sources: settings.sources, given: this.#given, retry: this.#retry }),
-      );
+      const text = JSON.stringify({ sources: settings.sources, given: this.#given, retry: this.#retry });
+      const version = await this.#put(text);
       // Another process may have been quicker since.
       if (version <= this.#version) return;
       this.#version = version;
+      this.#text = text;
     }
     apply(settings, sources);
   }
@@ -139,7 +146,10 @@ export class SettingsKeeper {
 
   async #put(text: string): Promise<number> {
     try {
-      return (await this.#shared?.put(this.#version, text)) ?? 0;
+      const version = (await this.#shared?.put(this.#version, text)) ?? 0;
+      // What was asked for until now may be of before.
+      this.#answered = this.#asked += 1;
+      return version;
     } catch (error) {
       if (!isChanged(error)) throw error;
       await this.#read();
@@ -149,14 +159,21 @@ export class SettingsKeeper {
     }
   }
 
+  /** A version may be older than the one that is known: a database that lacks its last changes has become the primary. */
   async #read(): Promise<void> {
+    const asked = (this.#asked += 1);
     const current = await this.#shared?.get();
+    // What was asked for later was answered first: this answer may be of before.
+    if (asked < this.#answered) return this.#read();
+    this.#answered = asked;
     // Before it follows, `start()` decides what is in force, whatever a store that is being opened has told.
-    if (this.#followed === undefined || current === undefined || current.version <= this.#version) return;
+    if (this.#followed === undefined || current === undefined) return;
+    if (current.version === this.#version && current.text === this.#text) return;
     const { given, retry = this.#retry, ...settings } = sharedOf(current.text);
     const sources = parseSettings(settings, this.#store);
     this.#follow(retry);
     this.#version = current.version;
+    this.#text = current.text;
     this.#given = given;
     this.#followed(settings, sources);
   }
