@@ -27,7 +27,7 @@ export class SettingsTable implements SharedSettings {
   async get(): Promise<{ readonly version: number; readonly text: string } | undefined> {
     const [row] = await this.#query<{ version: number; text: string }>(GET, []);
     if (row === undefined) return undefined;
-    this.#known = Math.max(this.#known, row.version);
+    this.#known = row.version;
     return { version: row.version, text: decodeText(row.text) };
   }
 
@@ -42,7 +42,7 @@ export class SettingsTable implements SharedSettings {
         "Another process has changed the settings meanwhile. Read them again.",
       );
     }
-    this.#known = Math.max(this.#known, row.version);
+    this.#known = row.version;
     this.#changed(row.version);
     return row.version;
   }
@@ -54,10 +54,10 @@ export class SettingsTable implements SharedSettings {
 
   /**
    * The settings have this version, as another process or a heartbeat says. It is known once it is read, so that the next
-   * heartbeat has it read again if that fails.
+   * heartbeat has it read again if that fails. It may be older than the one that is known, where the database lacks the last changes.
    */
   heard(version: number): void {
-    if (version <= this.#known) return;
+    if (version === this.#known) return;
     for (const listener of this.#listeners) listener(version);
   }
 

@@ -66,6 +66,8 @@ export class Membership {
   /** Whether it may have removed a worker, and has not looked yet for claims that were under way meanwhile. */
   #isTakingOver = false;
   #lastBeat = Number.NEGATIVE_INFINITY;
+  /** Which server has answered last. */
+  #server: number | undefined;
   #unsafe: string | undefined;
   /** Whether something was held back because of the clock, which is to begin when it is right. */
   #isHeldBack = false;
@@ -219,6 +221,7 @@ export class Membership {
       await this.#rejoin();
       return;
     }
+    this.#answeredBy(mine);
     if (mine.epoch !== epoch) return;
     // Others may have taken its part meanwhile, and are to give it back first.
     if (this.#delivers && (!mine.delivers || (this.#isActive && !this.#isFresh))) this.#isToAnnounce = true;
@@ -235,6 +238,16 @@ export class Membership {
     if (this.#isToAnnounce) await this.#announce();
     beaten(mine);
     await this.#takeOver(rows);
+  }
+
+  /**
+   * A standby that has become the primary may lack the last changes. What was settled is claimed there as before, and the epoch may be
+   * an older one: a new one begins, and what is not under way here is released.
+   */
+  #answeredBy({ server }: HeartbeatRow): void {
+    const isOther = this.#server !== undefined && this.#server !== server;
+    this.#server = server;
+    if (isOther) void this.renew();
   }
 
   /** Keeps to the newest list; says so once nothing goes beyond what it allows. */

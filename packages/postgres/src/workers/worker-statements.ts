@@ -22,6 +22,8 @@ export interface HeartbeatRow extends WorkerRow {
   readonly members: number;
   /** The time of the database, in milliseconds since 1970. */
   readonly now: number;
+  /** When the server that answers was started, in microseconds since 1970: no two have the same time. */
+  readonly server: number;
   readonly settings: number | null;
 }
 
@@ -30,7 +32,8 @@ const LEASE_UNTIL = "(extract(epoch FROM lease_until) * 1000000)::bigint";
 const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.joined, w.seen, ${LEASE_UNTIL} AS lease_until, w.lease_until < clock_timestamp() AS is_over,
   (extract(epoch FROM clock_timestamp() - w.beat_at) * 1000)::bigint AS silent_ms`;
 const SHARED = `(SELECT value FROM $.meta WHERE key = 'members') AS members,
-  (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
+  (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
+  (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint AS server, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
 
 /** Extends the lease of a worker (`$3` milliseconds), says which list it keeps to, and reads the list. */
 export function heartbeatSql(names: Names): string {
