@@ -4,7 +4,14 @@ import type { Duration } from "@countersign/protocol";
 import pg from "pg";
 import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { startProxy } from "./support/proxy.ts";
-import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import {
+  ask,
+  connectTo,
+  newSchema,
+  NO_POSTGRES,
+  startPostgres,
+  type TestPostgres,
+} from "./support/start-postgres.ts";
 import { until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
@@ -47,6 +54,31 @@ describe.skipIf(server === undefined)(
         const claim = await Promise.resolve(store.claim("next")).catch(() => undefined);
         return claim !== undefined;
       });
+    });
+
+    it("connects anew where the database has become read-only, as after a failover", async () => {
+      const primary = (await startPostgres({ fsync: "off" })) as TestPostgres;
+      onTestFinished(() => primary.stop());
+      const proxy = await startProxy(primary.port);
+      const pool = new pg.Pool({ connectionString: proxy.url(primary.url), max: 1 });
+      pool.on("error", () => {});
+      onTestFinished(() => pool.end());
+      const store = postgresDedupe(pool, { table: newSchema(), timeout: "20s" });
+      expect(await store.claim("first")).toBe("new");
+      proxy.leadNew(Number(new URL(url).port));
+      await ask(primary.url, "ALTER SYSTEM SET default_transaction_read_only = on");
+      await ask(primary.url, "SELECT pg_reload_conf()");
+      // The connection has learnt it once it runs the next command.
+      await until("it is refused", () =>
+        Promise.resolve(store.claim("refused")).then(
+          () => false,
+          (error: unknown) => {
+            expect(error).toMatchObject({ code: "25006" });
+            return true;
+          },
+        ),
+      );
+      expect(await store.claim("next")).toBe("new");
     });
 
     it("gives back a claim whose answer was lost, so that a repeat need not wait for the lease", async () => {

@@ -10,6 +10,7 @@ import {
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
+import { breaksConnection } from "../database/postgres-error.ts";
 import {
   checkPool,
   takeFrom,
@@ -207,12 +208,16 @@ async function query(
       return [];
     }
     client = connected;
+    let isBroken = false;
     try {
       const given = [...values(until - performance.now())];
       return (await connected.query({ text, values: given, types: TEXTS })).rows;
+    } catch (error) {
+      isBroken = breaksConnection(error);
+      throw error;
     } finally {
       // One that was late has been dropped already.
-      if (!isLate) connected.release();
+      if (!isLate) connected.release(isBroken);
     }
   };
   return within(timeoutMs, run(), () => {

@@ -29,6 +29,8 @@ export interface Proxy {
   holdAnswer(texts: readonly string[]): { readonly isHeld: () => boolean; release(): void };
   /** Breaks every connection, and leads new ones to this port. */
   lead(port: number): void;
+  /** Leads new connections to this port. */
+  leadNew(port: number): void;
   /** Refuses connections until `open`. */
   close(): void;
   open(): void;
@@ -130,6 +132,7 @@ export async function startProxy(first: number): Promise<Proxy> {
       port = to;
       for (const pair of pairs) end(pair);
     },
+    leadNew: (to) => void (port = to),
     close() {
       isClosed = true;
       for (const pair of pairs) end(pair);
