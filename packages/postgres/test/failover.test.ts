@@ -1,9 +1,11 @@
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
-import type { DeliveryHandler } from "@countersign/sender/store";
+import type { DeliveryHandler, DeliveryStore } from "@countersign/sender/store";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
+import { passTime } from "../../../tests/support/pass-time.ts";
+import { delivering } from "./support/delivering.ts";
 import { lacks, programs } from "./support/postgres-programs.ts";
 import { type Proxy, startProxy } from "./support/proxy.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres, type TestPostgres } from "./support/start-postgres.ts";
@@ -51,7 +53,7 @@ async function startPair(): Promise<Pair> {
 }
 
 /** Whether the standby answers with a row. */
-async function standbyHas({ standby }: Pair, sql: string): Promise<boolean> {
+async function standbyHas({ standby }: Pick<Pair, "standby">, sql: string): Promise<boolean> {
   const rows = await ask(standby.url, sql).catch(() => []);
   return rows.length > 0;
 }
@@ -181,6 +183,53 @@ describe.skipIf(SKIPPED !== undefined)(
       await pair.failOver(() => ask(pair.standby.url, change));
       await untilBothLeadTo(11);
       expect(one.settingsVersion).toBe(lost);
+    });
+  },
+);
+
+describe.skipIf(SKIPPED !== undefined)(
+  `a primary that goes on as one that is read-only (${SKIPPED ?? "PostgreSQL"})`,
+  { timeout: 120_000 },
+  () => {
+    it("is read no more, and its notices are not waited for", async () => {
+      const { primary, standby, proxy, url } = await startPair();
+      const schema = newSchema();
+      const heard = new Set<string>();
+      const open = async (): Promise<DeliveryStore> => {
+        const store = postgresStore({ url, schema });
+        await store.open({ ...quietContext(systemClock()), ended: (id) => void heard.add(id) });
+        onTestFinished(() => store.close());
+        return store;
+      };
+      const [accepting, worker] = [await open(), await open()];
+      worker.consume("shop/main", 10, delivering().handler);
+      let calls = 0;
+      const accept = async (): Promise<string> => {
+        calls += 1;
+        const id = `call-${calls}`;
+        await accepting.accept(acceptanceOf([{ id, destination: "shop/main", acceptedAt: Date.now() }]));
+        return id;
+      };
+      const before = await accept();
+      await until("it hears of the end", () => heard.has(before));
+      expect(await accepting.find(before, "shop")).toBeDefined();
+      await until("the standby has it", () =>
+        standbyHas({ standby }, `SELECT id FROM ${schema}.ended WHERE id = '${before}'`),
+      );
+      await standby.promote();
+      proxy.leadNew(standby.port);
+      await ask(primary.url, "ALTER SYSTEM SET default_transaction_read_only = on");
+      await ask(primary.url, "SELECT pg_reload_conf()");
+      // With the next heartbeat, it asks whether it listens in the right place.
+      passTime(11_000);
+      const after = new Set<string>();
+      await until("the new primary has a call, and its end is heard", async () => {
+        const id = await accept().catch(() => undefined);
+        const isThere = await standbyHas({ standby }, `SELECT id FROM ${schema}.ended WHERE id = '${id}'`);
+        if (id !== undefined && isThere) after.add(id);
+        return [...after].some((one) => heard.has(one));
+      });
+      for (const id of after) expect(await accepting.find(id, "shop")).toBeDefined();
     });
   },
 );

@@ -13,7 +13,7 @@ import {
 } from "./postgres-error.ts";
 import { throwOfRead } from "./store-errors.ts";
 import { endingOf, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
-import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
+import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, serverOf, SETTINGS } from "./own-pool.ts";
 import { RESULT_TYPES } from "./result-types.ts";
 import { Turns } from "./turns.ts";
 import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
@@ -67,6 +67,7 @@ export class Connections {
   #lostUntil = Number.NEGATIVE_INFINITY;
   /** Connections whose transaction could not be ended: the next command on one would be part of it. */
   readonly #inTransaction = new WeakSet<PostgresClient>();
+  #server: number | undefined;
 
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
@@ -95,6 +96,21 @@ export class Connections {
    */
   get lostUntil(): number {
     return this.#lostUntil;
+  }
+
+  /**
+   * From now on, connections that lead to another server are not used. One that only reads would not notice that it is read-only by now,
+   * and old.
+   *
+   * @param server Its start.
+   */
+  keepTo(server: number): void {
+    this.#server = server;
+  }
+
+  /** Whether a server is another one than that of the last heartbeat. */
+  isOther(server: number | undefined): boolean {
+    return server !== undefined && this.#server !== undefined && server !== this.#server;
   }
 
   /**
@@ -193,7 +209,7 @@ export class Connections {
   ): Promise<T> {
     const use = async (until: number): Promise<T> => {
       const { pool, turns } = this.#pools[purpose];
-      const client = await turns.take(() => connected(pool, until - performance.now()), until);
+      const client = await turns.take(() => this.#connected(pool, until), until);
       try {
         const result = await action(client, until);
         client.release();
@@ -208,6 +224,14 @@ export class Connections {
       }
     };
     return this.#gates[purpose].pass(use, since);
+  }
+
+  async #connected(pool: PostgresPool, until: number): Promise<PostgresClient> {
+    for (;;) {
+      const client = await connected(pool, until - performance.now());
+      if (!this.isOther(serverOf(client))) return client;
+      client.release(true);
+    }
   }
 
   async #send<Row>(

@@ -1,5 +1,7 @@
 import pg from "pg";
 import { hasEnded } from "./postgres-pool.ts";
+import { RESULT_TYPES } from "./result-types.ts";
+import { SERVER_START } from "./server-start.ts";
 import { ANSWER_MS, ENDS_WITHIN_MS } from "./within.ts";
 
 /** What a connection is set to. */
@@ -48,7 +50,7 @@ const ON_DISK =
   "CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'local', false) END";
 
 /**
- * SQL that sets a connection, and answers one row. If another process than `pid` serves the connection, it sets nothing, and
+ * SQL that sets a connection, and answers one row: with the start of its server. If another process than `pid` serves the connection, it sets nothing, and
  * answers none: a pooler tells a number of its own, and would pass what is set on to other programs. A setting that the server is
  * too old for is left out.
  */
@@ -57,7 +59,7 @@ export function setupSql(settings: Settings, pid: number | null): string {
     ([name, value]) =>
       `CASE WHEN current_setting('${name}', true) IS NOT NULL THEN set_config('${name}', '${value}', false) END`,
   );
-  return `SELECT ${[...set, ON_DISK].join(", ")} WHERE pg_backend_pid() = ${pid ?? "NULL"}`;
+  return `SELECT ${[...set, ON_DISK].join(", ")}, ${SERVER_START} AS server WHERE pg_backend_pid() = ${pid ?? "NULL"}`;
 }
 
 /** How the connections of a pool are set. */
@@ -87,10 +89,19 @@ export function ownPool(url: string | undefined, max: number, setup?: Setup): pg
   return pool;
 }
 
+const servers = new WeakMap<object, number>();
+
+/** The server that a connection leads to, by its start; undefined where that is not known, as behind a pooler. */
+export function serverOf(client: object): number | undefined {
+  return servers.get(client);
+}
+
 /** The driver has the number, and its types do not. */
 type WithProcess = pg.PoolClient & { readonly processID?: number | null };
 
 async function setUp(client: WithProcess, { settings, notSet }: Setup): Promise<void> {
-  const { rowCount } = await client.query(setupSql(settings, client.processID ?? null));
-  if (rowCount === 0) notSet();
+  const text = setupSql(settings, client.processID ?? null);
+  const [row] = (await client.query<{ server: number }>({ text, types: RESULT_TYPES })).rows;
+  if (row === undefined) notSet();
+  else servers.set(client, row.server);
 }

@@ -301,7 +301,8 @@ export class OpenStore {
 
   readonly #failed = (error: unknown): void => this.#options.context.failed(failureOf(error));
 
-  readonly #beaten = ({ settings }: HeartbeatRow): void => {
+  readonly #beaten = ({ settings, server }: HeartbeatRow): void => {
+    this.connections.keepTo(server);
     if (settings !== null) this.#options.settings.heard(settings);
     // By a clock that is wrong, everything may look as if it were outdated.
     if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);

@@ -4,6 +4,8 @@ import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { isUnknown } from "../database/postgres-error.ts";
 import type { PostgresClient } from "../database/postgres-pool.ts";
+import { RESULT_TYPES } from "../database/result-types.ts";
+import { SERVER_START } from "../database/server-start.ts";
 import { answered } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
 
@@ -111,12 +113,18 @@ export class Bulletin {
 
   /**
    * Asks for a sign of life: a connection whose other end is gone without a word would stay open for hours, and no notice would
-   * arrive.
+   * arrive. Nor would one where the server is not the primary any more.
    */
   async check(): Promise<void> {
     const client = this.#client;
     if (client === undefined || !this.#hears) return;
-    await answered(client.query({ text: "SELECT 1" })).catch(() => this.#broke(client));
+    try {
+      const { rows } = await answered(client.query({ text: WHERE, types: RESULT_TYPES }));
+      const [row] = rows as readonly { readonly server: number }[];
+      if (this.#options.connections.isOther(row?.server)) this.#broke(client);
+    } catch {
+      this.#broke(client);
+    }
   }
 
   tell(news: News): void {
@@ -245,6 +253,8 @@ export class Bulletin {
     this.#timer = setTimeout(() => void this.listen(), RETRY_MS);
   }
 }
+
+const WHERE = `SELECT ${SERVER_START} AS server`;
 
 /** A notice need not be on the disk to be sent. */
 const NOTIFY = keptStatement(

@@ -66,7 +66,7 @@ export class Membership {
   /** Whether it may have removed a worker, and has not looked yet for claims that were under way meanwhile. */
   #isTakingOver = false;
   #lastBeat = Number.NEGATIVE_INFINITY;
-  /** Which server has answered last. */
+  /** The server that has answered last, by its start. */
   #server: number | undefined;
   #unsafe: string | undefined;
   /** Whether something was held back because of the clock, which is to begin when it is right. */

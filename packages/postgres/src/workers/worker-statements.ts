@@ -1,3 +1,4 @@
+import { SERVER_START } from "../database/server-start.ts";
 import { inSchema, type Names } from "../schema/names.ts";
 
 /** A process that has the store open. */
@@ -22,7 +23,7 @@ export interface HeartbeatRow extends WorkerRow {
   readonly members: number;
   /** The time of the database, in milliseconds since 1970. */
   readonly now: number;
-  /** When the server that answers was started, in microseconds since 1970: no two have the same time. */
+  /** The server that answers, by its start. */
   readonly server: number;
   readonly settings: number | null;
 }
@@ -33,7 +34,7 @@ const COLUMNS = `w.id, w.epoch, w.delivers, w.virtual, w.joined, w.seen, ${LEASE
   (extract(epoch FROM clock_timestamp() - w.beat_at) * 1000)::bigint AS silent_ms`;
 const SHARED = `(SELECT value FROM $.meta WHERE key = 'members') AS members,
   (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now,
-  (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint AS server, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
+  ${SERVER_START} AS server, (SELECT version FROM $.settings WHERE id = 1) AS settings`;
 
 /** Extends the lease of a worker (`$3` milliseconds), says which list it keeps to, and reads the list. */
 export function heartbeatSql(names: Names): string {
