@@ -82,6 +82,17 @@ async function untilTold({ url }: Running, pattern: RegExp): Promise<void> {
   stop.abort();
 }
 
+/** From here on, what the server commits waits for these standbys: a standby has it, too. */
+async function waitFor({ url }: TestPostgres, standbys: "*" | ""): Promise<void> {
+  await ask(url, `ALTER SYSTEM SET synchronous_standby_names = '${standbys}'`);
+  await ask(url, "SELECT pg_reload_conf()");
+  const state = standbys === "" ? "async" : "sync";
+  await until(`the standby is ${state}`, async () => {
+    const rows = await ask<{ sync_state: string }>(url, "SELECT sync_state FROM pg_stat_replication");
+    return rows.some((row) => row.sync_state === state);
+  });
+}
+
 describe.skipIf(primary === undefined)(
   `a server whose database is in trouble (${primary === undefined ? NO_POSTGRES : "PostgreSQL"})`,
   { timeout: 120_000 },
@@ -173,12 +184,7 @@ describe.skipIf(primary === undefined)(
       const tally = await startTally();
       const running = await startServer(proxy.url(own.url), tally);
       // What is answered from here on is on both disks.
-      await ask(own.url, "ALTER SYSTEM SET synchronous_standby_names = '*'");
-      await ask(own.url, "SELECT pg_reload_conf()");
-      await until("the standby follows", async () => {
-        const rows = await ask<{ sync_state: string }>(own.url, "SELECT sync_state FROM pg_stat_replication");
-        return rows.some(({ sync_state: state }) => state === "sync");
-      });
+      await waitFor(own, "*");
       for (let count = 0; count < 20; count += 1) expect((await running.track()).status).toBe(200);
       own.signal("SIGKILL");
       proxy.lead(standby.port);
@@ -186,6 +192,27 @@ describe.skipIf(primary === undefined)(
       await until("it says why", async () => (await running.readyz()).text.includes("read-only"));
       expect((await running.readyz()).status).toBe(503);
       await standby.promote();
+      await trackUntil(running, 200);
+      await until("it is ready", async () => (await running.readyz()).status === 200);
+      await expectDelivered(running, tally);
+    });
+
+    const waits =
+      "answers 503 while the standby that the database waits for is away, and goes on when it waits no longer";
+    it.skipIf(lacks(copier) !== undefined)(`${waits} (${lacks(copier) ?? copier})`, async () => {
+      const own = (await startPostgres({ fsync: "off" })) as TestPostgres;
+      onTestFinished(() => own.stop());
+      const standby = (await startPostgres({ fsync: "off" }, { standbyOf: own })) as TestPostgres;
+      onTestFinished(() => standby.stop());
+      const tally = await startTally();
+      const running = await startServer(own.url, tally);
+      expect((await running.track()).status).toBe(200);
+      await waitFor(own, "*");
+      expect((await running.track()).status).toBe(200);
+      standby.signal("SIGSTOP");
+      await trackUntil(running, 503);
+      await until("it is not ready", async () => (await running.readyz()).status === 503);
+      await waitFor(own, "");
       await trackUntil(running, 200);
       await until("it is ready", async () => (await running.readyz()).status === 200);
       await expectDelivered(running, tally);
