@@ -117,7 +117,7 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_DUPLICATE_IN_FLIGHT: {
     status: 503,
     message: "This delivery is already being processed; try again later.",
-    hint: "Its handler is running, or its process died: its claim then ends by itself. The sender will retry it.",
+    hint: "Its handler is running, or its process died. The sender will retry it.",
     headers: { "retry-after": "5" },
   },
 };
