@@ -24,7 +24,7 @@ interface Child {
 
 /** What runs a program as the first process of a container, where this user may. */
 const AS_FIRST = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
-const isFirstHere = spawnSync(AS_FIRST.join(" "), ["true"], { shell: true }).status === 0;
+const isFirstHere = spawnSync([...AS_FIRST, "true"].join(" "), { shell: true }).status === 0;
 const notFirst = isFirstHere ? "" : " (skipped: unshare gives no namespace of processes)";
 
 function start(
