@@ -28,6 +28,7 @@ export {
   quote,
   type JsonObject,
   type JsonValue,
+  parseJson,
 } from "./json.ts";
 export { isEveryAddress, listeningUrl } from "./listening-url.ts";
 export {

@@ -1,4 +1,5 @@
 import { fromUtf8 } from "#platform";
+import { parseJson } from "@countersign/protocol/json";
 import { WebhookError } from "../errors.ts";
 import type { EventIssue } from "../messages/events.ts";
 import type { ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
@@ -158,12 +159,12 @@ export function readMessage(
 ): ReceivedMessage {
   const text = fromUtf8(covered);
   if (text === undefined) throw new WebhookError("ERR_INVALID_UTF8");
-  return parseMessage(parseJson(text), options);
+  return parseMessage(valueOf(text), options);
 }
 
-function parseJson(text: string): unknown {
+function valueOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new WebhookError("ERR_INVALID_JSON", { cause });
   }

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { codeOf } from "@countersign/protocol";
+import { codeOf, parseJson } from "@countersign/protocol";
 import { readIntegers, type ReadIntegers } from "./read-integers.ts";
 import { invalidJson, tooLarge, type Refusal, type Refused } from "./refusal.ts";
 
@@ -39,7 +39,7 @@ export async function decodeBody(
   if (plain.length > maxBytes) return { ok: false, refusal: tooLarge(`The limit is ${maxBytes} bytes.`) };
   try {
     const text = utf8.decode(plain);
-    return { ok: true, bytes: plain.length, ...(await readIntegers(text, JSON.parse(text))) };
+    return { ok: true, bytes: plain.length, ...(await readIntegers(text, parseJson(text))) };
   } catch (error) {
     const detail = error instanceof SyntaxError ? error.message : "The body is not valid UTF-8.";
     return { ok: false, refusal: invalidJson(detail) };

@@ -1,4 +1,4 @@
-import { isObject, OBJECT_FIELDS, TEXT_FIELDS } from "@countersign/protocol";
+import { isObject, OBJECT_FIELDS, parseJson, TEXT_FIELDS } from "@countersign/protocol";
 import { beginningOf } from "./beginning-of.ts";
 import { takeTurns } from "./take-turns.ts";
 
@@ -48,7 +48,7 @@ export async function readIntegers(text: string, value: unknown): Promise<ReadIn
   const marked = markUnsafe(text, mark);
   if (marked === text) return { value, unsafeIntegers: new Map() };
   await turn();
-  const unmarking = new Unmarking(JSON.parse(marked) as Content, mark);
+  const unmarking = new Unmarking(parseJson(marked) as Content, mark);
   do await turn();
   while (unmarking.step());
   return { value: unmarking.value, unsafeIntegers: unmarking.unsafeIntegers };
