@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { isMessage, parseMessage, WebhookError } from "@countersign/core";
+import { parseJson } from "@countersign/protocol";
 import { messageSchema } from "@countersign/core/schemas";
 import { sampleMessages } from "@countersign/core/testing";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -66,7 +67,7 @@ const parser = fuzzTarget({
   share: 160,
   input: text,
   check(json) {
-    const message: unknown = JSON.parse(json);
+    const message = parseJson(json);
     const accepted = outcome(() => parseMessage(message));
     assert.equal(accepted === message, validate(message), describe(accepted));
     assert.equal(isMessage(message), accepted === message);
