@@ -8,7 +8,7 @@ import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
 import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
-import { withPauses } from "./with-pauses.ts";
+import { withPauses } from "../signals/with-pauses.ts";
 import type { Source } from "../shapes/settings.ts";
 import type { Stats } from "../shapes/stats.ts";
 import type { Clock, Fault, LiveEvent, State, Status } from "../shapes/types.ts";

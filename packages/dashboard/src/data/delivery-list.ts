@@ -5,7 +5,7 @@ import { messageOf } from "./api.ts";
 import { changes, matchesInfo, matchesRow, readFilter, type Filter } from "./filter.ts";
 import { PAGE, PAGES_AT_ONCE, readCounts, readFirst, readPage, type Counts } from "./pages.ts";
 import { RowStore } from "./row-store.ts";
-import { withPauses } from "./with-pauses.ts";
+import { withPauses } from "../signals/with-pauses.ts";
 import { batch, signal } from "../signals/signals.ts";
 
 const FIRST_PAGE = 200;

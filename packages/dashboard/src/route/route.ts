@@ -1,4 +1,4 @@
-import { withPauses } from "../data/with-pauses.ts";
+import { withPauses } from "../signals/with-pauses.ts";
 import { signal } from "../signals/signals.ts";
 import { withQuery, type Query } from "./query.ts";
 
