@@ -21,7 +21,7 @@ interface SignProps {
 /** The sign of a tone, or another in its colour. */
 export function Sign({ tone, sign = tone }: SignProps): JSX.Element {
   return (
-    <svg class={`sign ${tone}`} viewBox="0 0 16 16" width="14" height="14" aria-hidden="true">
+    <svg class={`sign ${tone}`} viewBox="0 0 16 16" aria-hidden="true">
       <path d={SIGNS[sign]} />
     </svg>
   );

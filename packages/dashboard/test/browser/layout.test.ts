@@ -391,6 +391,8 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
       const heights = `[document.querySelector(".rows").offsetHeight, 100 * document.querySelector(".window > *").offsetHeight]`;
       const [place, needed] = await page.evaluate<number[]>(heights);
       expect(place).toBe(needed);
+      const sign = page.locator(".window .sign").first();
+      expect(await sign.evaluate((element) => element.getBoundingClientRect().height)).toBe(28);
       await rowOf(page, "u100").click();
       await page.getByRole("heading", { name: "Facts" }).waitFor();
       expect(await page.locator(".json-line").count()).toBeGreaterThan(10);
