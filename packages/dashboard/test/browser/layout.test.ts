@@ -391,6 +391,7 @@ describe.skipIf(missing)(`where things stand${why}`, () => {
       const heights = `[document.querySelector(".rows").offsetHeight, 100 * document.querySelector(".window > *").offsetHeight]`;
       const [place, needed] = await page.evaluate<number[]>(heights);
       expect(place).toBe(needed);
+      expect(await overflowOf(page.getByRole("banner"))).toBe(0);
       const sign = page.locator(".window .sign").first();
       expect(await sign.evaluate((element) => element.getBoundingClientRect().height)).toBe(28);
       await rowOf(page, "u100").click();
