@@ -8,6 +8,7 @@ import {
   systemClock,
 } from "@countersign/protocol";
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { parseRetryPolicy } from "./delivery/retry-policy.ts";
 import { CallIntake } from "./engine/call-intake.ts";
 import { Engine } from "./engine/engine.ts";
@@ -83,6 +84,7 @@ export function createSender(options: SenderOptions): Promise<Sender> {
 export async function openSender(what: string, options: SenderOptions): Promise<Sender> {
   // Everything that can be wrong with the options is found before anything is opened that would have to be closed.
   checkSenderOptions(what, options);
+  checkGlobals(what);
   checkPorts(what, options);
   const timeoutMs = attemptTimeoutOf(what, options);
   parseRetryPolicy(what, options.retry);
@@ -129,6 +131,18 @@ export async function openSender(what: string, options: SenderOptions): Promise<
 
 function nothingShared(what: string): string {
   return `${what}({ sources: "shared" }) needs a store that several processes share, such as postgresStore. Give the sources themselves.`;
+}
+
+/** @throws TypeError where a test environment has its own signals: Node's modules refuse those with a message about "eventTargets". */
+function checkGlobals(what: string): void {
+  try {
+    setMaxListeners(0, new AbortController().signal);
+  } catch (cause) {
+    throw new TypeError(
+      `${what}() needs Node's AbortController, but a test environment such as jsdom or happy-dom has replaced it. Begin the file with // @vitest-environment node, or in Jest with /** @jest-environment node */.`,
+      { cause },
+    );
+  }
 }
 
 /** @throws TypeError when something injected lacks a method, or a value is wrong: it would fail later, during the work */

@@ -498,3 +498,15 @@ describe("several targets", () => {
     );
   });
 });
+
+it("says which environment a test needs where jsdom has replaced the signals of Node", async () => {
+  class OtherAbortController {
+    readonly signal = {};
+  }
+  vi.stubGlobal("AbortController", OtherAbortController);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const created = createTestSender({ url: "http://127.0.0.1:9", secret: "secret" });
+  await expect(created).rejects.toThrow(
+    /createTestSender\(\) needs Node's AbortController.*@vitest-environment node/,
+  );
+});
