@@ -44,19 +44,19 @@ const CODES: Readonly<Record<WebhookErrorCode, CodeInfo>> = {
   ERR_CONTENT_ENCODING: {
     status: 415,
     message: "The body must be sent without a content encoding.",
-    hint: "Turn off request compression in the proxy in front of the receiver.",
+    hint: "Turn off request compression in the proxy.",
   },
   ERR_BODY_TOO_LARGE: {
     status: 413,
     message: "The body is larger than this receiver accepts.",
-    hint: "The service sends at most 64 KB a message. Raise maxBodyBytes if yours are larger.",
+    hint: "Raise maxBodyBytes if your messages are larger than 64 KB.",
     // The receiver does not read the rest of the body. Closing the connection tells the sender to stop.
     headers: { connection: "close" },
   },
   ERR_BODY_FRAGMENTED: {
     status: 400,
     message: "The body arrives in too many chunks.",
-    hint: "A proxy splits messages into small pieces, or it is an attack.",
+    hint: "A proxy splits it up, or it is an attack.",
     // The receiver does not read the rest of the body. Closing the connection tells the sender to stop.
     headers: { connection: "close" },
   },

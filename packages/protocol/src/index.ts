@@ -28,6 +28,8 @@ export {
   quote,
   type JsonObject,
   type JsonValue,
+  misreadsKeys,
+  parseAsWritten,
   parseJson,
 } from "./json.ts";
 export { isEveryAddress, listeningUrl } from "./listening-url.ts";

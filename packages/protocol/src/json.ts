@@ -1,6 +1,6 @@
 import { MAX_NESTING } from "./limits.ts";
 
-export { parseJson } from "./parse-json.ts";
+export { misreadsKeys, parseAsWritten, parseJson } from "./parse-json.ts";
 
 /** A value that JSON can represent. */
 export type JsonValue = string | number | boolean | null | JsonObject | readonly JsonValue[];

@@ -1,44 +1,80 @@
+import { isObject } from "./json.ts";
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = /\s*:/y;
 
+let isMisreading: boolean | undefined;
+
 /**
- * The value of a text of JSON, with the keys that stand in it. Since Node 23, `JSON.parse` itself may take a key with an
- * escape, such as `"caf\u00e9"`, for one with a backslash, if an earlier text had that one at the same place. Anybody who can have a text
- * parsed could so change what is read of later ones.
+ * Whether `JSON.parse` may take a key with an escape, such as `"caf\u00e9"`, for one with a backslash, `"caf\\"`, if an earlier text had
+ * that one at the same place. It does since Node 23 (nodejs/node#63785). Anybody who can have a text parsed could so change what is read
+ * of later ones.
+ */
+export function misreadsKeys(): boolean {
+  if (isMisreading === undefined) {
+    // No other text has a second key at this place.
+    JSON.parse(String.raw`{"countersign":0,"\\":0}`);
+    const read = JSON.parse(String.raw`{"countersign":0,"\"":0}`) as object;
+    isMisreading = !Object.hasOwn(read, '"');
+  }
+  return isMisreading;
+}
+
+/**
+ * The value of a text of JSON, with the keys that stand in it, also where {@link misreadsKeys}.
  *
  * @throws SyntaxError if it is not JSON.
  */
 export function parseJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  const names = new Map<string, string>();
-  const marked = markKeys(text, names);
-  if (names.size === 0) return value;
-  const named: unknown = JSON.parse(marked);
-  return rename(named, names);
+  return misreadsKeys() ? parseAsWritten(text) : JSON.parse(text);
 }
 
-/** The text with another key in place of each that has an escape. */
-function markKeys(text: string, names: Map<string, string>): string {
-  let parts = "";
+/**
+ * What {@link parseJson} does where `JSON.parse` misreads keys: it gives that keys without escapes.
+ *
+ * @throws SyntaxError if it is not JSON.
+ */
+export function parseAsWritten(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const { keys, between } = splitAtKeys(text);
+  if (keys.length === 0) return value;
+  const names = new Map<string, string>();
+  // No text can have it, neither by accident nor on purpose.
+  const mark = crypto.randomUUID();
+  let plain = "";
+  // A text alone is read as it is written.
+  for (const [index, name] of (JSON.parse(`[${keys.join(",")}]`) as string[]).entries()) {
+    let key = JSON.stringify(name);
+    if (key.includes("\\")) {
+      names.set(mark + index, name);
+      key = `"${mark}${index}"`;
+    }
+    plain += between[index] + key;
+  }
+  const whole: unknown[] = [JSON.parse(plain + between.at(-1))];
+  if (names.size > 0) rename(whole, names);
+  return whole[0];
+}
+
+/** The keys of a text that have an escape, and what is before, between and behind them. */
+function splitAtKeys(text: string): { readonly keys: string[]; readonly between: string[] } {
+  const keys: string[] = [];
+  const between: string[] = [];
   let copied = 0;
-  let mark: string | undefined;
   // Only strings with escapes are looked at, from their first escape on: a body may be large.
   for (let at = text.indexOf("\\"); at !== -1;) {
     const end = endOfString(text, at);
     COLON.lastIndex = end;
     if (COLON.test(text)) {
       const start = text.lastIndexOf('"', at);
-      // No text can hold it by accident or on purpose.
-      mark ??= crypto.randomUUID().slice(0, 13);
-      const key = `${mark}${names.size}`;
-      names.set(key, JSON.parse(text.slice(start, end)) as string);
-      parts += `${text.slice(copied, start)}"${key}"`;
+      keys.push(text.slice(start, end));
+      between.push(text.slice(copied, start));
       copied = end;
     }
     at = text.indexOf("\\", end);
   }
-  return parts + text.slice(copied);
+  return { keys, between: [...between, text.slice(copied)] };
 }
 
 /** The place behind the string in which a place is, in JSON. */
@@ -49,35 +85,23 @@ function endOfString(text: string, inside: number): number {
   return at + 1;
 }
 
-/** A value in which keys have their names, wherever they are: it may nest as deep as the text. */
-function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
-  const whole: Fields = { value };
-  const waiting: Fields[] = [whole];
-  for (let fields = waiting.pop(); fields !== undefined; fields = waiting.pop())
-    for (const key of Object.keys(fields)) {
-      const one = fields[key];
-      if (typeof one !== "object" || one === null) continue;
-      const named = Array.isArray(one) ? one : withNames(one as Fields, names);
-      if (named !== one) set(fields, key, named);
-      // Arrays, too, by their indexes.
-      waiting.push(named as Fields);
+/** Gives keys their names, wherever they are in a list: a value may nest as deep as its text. */
+function rename(whole: unknown[], names: ReadonlyMap<string, string>): void {
+  const waiting: object[] = [whole];
+  // It grows meanwhile.
+  for (const fields of waiting)
+    for (const key of Array.isArray(fields) ? fields.keys() : Object.keys(fields)) {
+      const field: unknown = Reflect.get(fields, key);
+      if (typeof field !== "object" || field === null) continue;
+      const named = isObject(field) ? withNames(field, names) : field;
+      // A field of its own is set, also `__proto__`.
+      if (named !== field) Reflect.set(fields, key, named);
+      waiting.push(named);
     }
-  return whole["value"];
 }
 
-type Fields = Record<string, unknown>;
-
-/** The object itself if all keys have their names. It is not changed: to delete keys takes much longer than to write them. */
-function withNames(object: Fields, names: ReadonlyMap<string, string>): Fields {
-  const keys = Object.keys(object);
-  if (!keys.some((key) => names.has(key))) return object;
-  const named: Fields = {};
-  for (const key of keys) set(named, names.get(key) ?? key, object[key]);
-  return named;
-}
-
-/** Sets a field. Assigned, `__proto__` would be none. */
-function set(fields: Fields, key: string, value: unknown): void {
-  if (key !== "__proto__") fields[key] = value;
-  else Object.defineProperty(fields, key, { value, configurable: true, enumerable: true, writable: true });
+/** The object itself if no key has another name. To delete keys would take much longer than to write them. */
+function withNames(object: Record<string, unknown>, names: ReadonlyMap<string, string>): object {
+  if (!Object.keys(object).some((key) => names.has(key))) return object;
+  return Object.fromEntries(Object.entries(object).map(([key, field]) => [names.get(key) ?? key, field]));
 }

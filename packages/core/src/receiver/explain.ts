@@ -15,6 +15,10 @@ const UNEXPLAINED =
   "None of the usual causes applies: the sender has another secret, the request is a forgery, or a proxy changed " +
   "the body. Compare the secrets first, then compare receivedBody with the body that was sent.";
 
+const TOO_LARGE_TO_REWRITE =
+  `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared: it cannot match if a proxy ` +
+  "changed the white space. Compare the secrets, then the bytes.";
+
 const UNEXAMINED =
   "Many requests are being rejected, so this one was not examined. See the hints of those before it.";
 
@@ -33,7 +37,7 @@ export function explain(
       return { explained: withHint(error, UNEXAMINED), diagnoses };
     diagnoses = diagnose({ body: body.bytes, signature: header, secret: secrets, retiredSecrets });
     if (diagnoses.length === 0 && body.received === undefined) diagnoses = [PARSED_BEFORE];
-    if (size <= MAX_REWRITTEN_BYTES) hint = UNEXPLAINED;
+    hint = size <= MAX_REWRITTEN_BYTES ? UNEXPLAINED : TOO_LARGE_TO_REWRITE;
   }
   hint = diagnoses[0]?.message ?? hint;
   return { explained: hint === undefined ? error : withHint(error, hint), diagnoses };

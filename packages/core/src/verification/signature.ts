@@ -1,6 +1,7 @@
 import { fromUtf8, isSignedWith, signatureOf, toUtf8 } from "#platform";
 import { isBytes, nameKind } from "@countersign/protocol/json";
 import type { hasOneForm } from "./compact-json.ts";
+import { useOnDemand } from "./on-demand.ts";
 
 /** The value of an `X-Signature` header as frameworks give it: absent, one value, or several. */
 export type SignatureHeader = string | readonly string[] | null | undefined;
@@ -30,13 +31,6 @@ export type SignatureResult =
 // Only a signature that does not match needs it, and only to save time: it is loaded by the first, which does without it.
 let isOneForm: typeof hasOneForm | undefined;
 let loading: Promise<void> | undefined;
-
-// Where a bundler has left the other files out, import() may throw at once.
-async function loadIsOneForm(): Promise<void> {
-  try {
-    isOneForm = (await import("./compact-json.ts")).hasOneForm;
-  } catch {}
-}
 
 const HEX_DIGEST = /^[0-9a-f]{40}$/i;
 
@@ -116,7 +110,10 @@ export function matchSignature(
 
   // Compact JSON, as most forgeries are, is its own second form: it has been compared.
   if (isOneForm?.(bytes)) return undefined;
-  loading ??= loadIsOneForm();
+  loading ??= useOnDemand(
+    () => import("./compact-json.ts"),
+    ({ hasOneForm }) => (isOneForm = hasOneForm),
+  );
   const text = fromUtf8(bytes);
   const rewritten = reserialize(text);
   if (rewritten === undefined || rewritten === text) return undefined;

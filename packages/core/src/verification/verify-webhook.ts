@@ -1,13 +1,13 @@
 import { fromUtf8 } from "#platform";
-import { parseJson } from "@countersign/protocol/json";
+import { misreadsKeys } from "@countersign/protocol/json";
 import { WebhookError } from "../errors.ts";
 import type { EventIssue } from "../messages/events.ts";
 import type { ReceivedMessage, WebhookMessage } from "../messages/messages.ts";
 import { parseMessage } from "../messages/parse-message.ts";
+import { useOnDemand } from "./on-demand.ts";
 import {
   bodyBytes,
   matchSignature,
-  MAX_REWRITTEN_BYTES,
   readSignature,
   secretList,
   type Secrets,
@@ -123,10 +123,6 @@ export interface ReadBody {
   readonly received: Uint8Array | undefined;
 }
 
-const TOO_LARGE_TO_REWRITE =
-  `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared: it cannot match if a proxy ` +
-  "changed the white space. Compare the secrets, then the bytes.";
-
 /**
  * The bytes that the signature of a body covers. A value that a parser made was serialised again already: its
  * one form is compared.
@@ -140,10 +136,7 @@ export function authenticate(
   strict: boolean,
 ): Authenticated {
   const match = matchSignature(bytes, signature, secrets, strict || received === undefined);
-  if (match === undefined) {
-    const hint = !strict && received !== undefined && bytes.length > MAX_REWRITTEN_BYTES;
-    throw new WebhookError("ERR_SIGNATURE_MISMATCH", hint ? { hint: TOO_LARGE_TO_REWRITE } : {});
-  }
+  if (match === undefined) throw new WebhookError("ERR_SIGNATURE_MISMATCH");
   return received === undefined ? { ...match, verifiedOver: "json" } : match;
 }
 
@@ -164,8 +157,16 @@ export function readMessage(
 
 function valueOf(text: string): unknown {
   try {
-    return parseJson(text);
+    return readJson(text);
   } catch (cause) {
     throw new WebhookError("ERR_INVALID_JSON", { cause });
   }
 }
+
+// Where it may misread a key, another one is loaded at once: before a request can have come that would have it misread a later one.
+let readJson: (text: string) => unknown = JSON.parse;
+if (misreadsKeys())
+  void useOnDemand(
+    () => import("./read-json.ts"),
+    ({ parseAsWritten }) => (readJson = parseAsWritten),
+  );
