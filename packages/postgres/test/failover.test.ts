@@ -2,9 +2,12 @@ import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import { createSender, type Sender } from "@countersign/sender";
 import type { DeliveryHandler, DeliveryStore } from "@countersign/sender/store";
+import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { passTime } from "../../../tests/support/pass-time.ts";
+import { Connections } from "../src/database/connections.ts";
+import { SERVER_START } from "../src/database/server-start.ts";
 import { delivering } from "./support/delivering.ts";
 import { lacks, programs } from "./support/postgres-programs.ts";
 import { type Proxy, startProxy } from "./support/proxy.ts";
@@ -230,6 +233,76 @@ describe.skipIf(SKIPPED !== undefined)(
         return [...after].some((one) => heard.has(one));
       });
       for (const id of after) expect(await accepting.find(id, "shop")).toBeDefined();
+    });
+  },
+);
+
+describe.skipIf(SKIPPED !== undefined)(
+  `connections, when the database has moved (${SKIPPED ?? "PostgreSQL"})`,
+  { timeout: 120_000 },
+  () => {
+    interface Reached {
+      readonly server: number;
+      readonly pid: number;
+    }
+
+    /** Two servers that both go on, and a process whose new connections lead to the first. */
+    async function startMove() {
+      const [old, next] = (await Promise.all([
+        startPostgres({ fsync: "off" }),
+        startPostgres({ fsync: "off" }),
+      ])) as [TestPostgres, TestPostgres];
+      onTestFinished(() => Promise.all([old.stop(), next.stop()]).then(() => {}));
+      const proxy = await startProxy(old.port);
+      const open = (where: "a URL" | "a pool"): (() => Promise<Reached>) & { connections: Connections } => {
+        const url = proxy.url(old.url);
+        const pool = where === "a URL" ? undefined : new pg.Pool({ connectionString: url });
+        pool?.on("error", () => {});
+        const connections = new Connections(pool === undefined ? { url } : { pool });
+        onTestFinished(() => connections.close().then(() => pool?.end()));
+        const text = `SELECT ${SERVER_START} AS server, pg_backend_pid() AS pid`;
+        const reached = async (): Promise<Reached> => {
+          const [row] = await connections.query<Reached>("read", { text });
+          return row as Reached;
+        };
+        return Object.assign(reached, { connections });
+      };
+      return { next, proxy, open };
+    }
+
+    it.each(["a URL", "a pool"] as const)(
+      "are made anew once a heartbeat has reached another server, since the old one may go on: with %s",
+      async (where) => {
+        const { next, proxy, open } = await startMove();
+        const reached = open(where);
+        const before = await reached();
+        expect(reached.connections.keepTo(before.server)).toBe(false);
+        proxy.leadNew(next.port);
+        expect(await reached()).toEqual(before);
+        const { server } = await open(where)();
+        expect(reached.connections.keepTo(server)).toBe(true);
+        const after = await reached();
+        expect(after.server).toBe(server);
+        expect(await reached()).toEqual(after);
+        expect(reached.connections.keepTo(server)).toBe(false);
+        expect(await reached()).toEqual(after);
+      },
+    );
+
+    it("are not made anew for each command from when the old server ends until a heartbeat has reached the other", async () => {
+      const { next, proxy, open } = await startMove();
+      const reached = open("a URL");
+      const before = await reached();
+      reached.connections.keepTo(before.server);
+      proxy.lead(next.port);
+      let after = before;
+      await until("the other server answers", async () => {
+        after = await reached().catch(() => before);
+        return after.server !== before.server;
+      });
+      for (let times = 0; times < 3; times += 1) expect(await reached()).toEqual(after);
+      reached.connections.keepTo(after.server);
+      expect(await reached()).toEqual(after);
     });
   },
 );

@@ -67,7 +67,13 @@ export class Connections {
   #lostUntil = Number.NEGATIVE_INFINITY;
   /** Connections whose transaction could not be ended: the next command on one would be part of it. */
   readonly #inTransaction = new WeakSet<PostgresClient>();
+  /** The server that has answered the last heartbeat, by its start. */
   #server: number | undefined;
+  /** When it has, and when it first had since another, by `performance.now()`. */
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  #movedAt = Number.NEGATIVE_INFINITY;
+  /** When each connection was first used. */
+  readonly #firstUses = new WeakMap<PostgresClient, number>();
 
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
@@ -99,18 +105,23 @@ export class Connections {
   }
 
   /**
-   * From now on, connections that lead to another server are not used. One that only reads would not notice that it is read-only by now,
-   * and old.
+   * A heartbeat was answered by this server. Connections that were made before and lead to another one are not used any more: one
+   * that only reads would not notice that it is read-only by now, and old.
    *
    * @param server Its start.
+   * @returns Whether the last heartbeat was answered by another one.
    */
-  keepTo(server: number): void {
+  keepTo(server: number): boolean {
+    const hasMoved = this.isOther(server);
     this.#server = server;
+    this.#answeredAt = performance.now();
+    if (hasMoved) this.#movedAt = this.#answeredAt;
+    return hasMoved;
   }
 
   /** Whether a server is another one than that of the last heartbeat. */
-  isOther(server: number | undefined): boolean {
-    return server !== undefined && this.#server !== undefined && server !== this.#server;
+  isOther(server: number): boolean {
+    return this.#server !== undefined && server !== this.#server;
   }
 
   /**
@@ -229,9 +240,20 @@ export class Connections {
   async #connected(pool: PostgresPool, until: number): Promise<PostgresClient> {
     for (;;) {
       const client = await connected(pool, until - performance.now());
-      if (!this.isOther(serverOf(client))) return client;
+      if (!this.#isOld(client)) return client;
       client.release(true);
     }
+  }
+
+  /** One that was made after the last heartbeat may know better than it which server is the primary. */
+  #isOld(client: PostgresClient): boolean {
+    const firstUse = this.#firstUses.get(client) ?? performance.now();
+    this.#firstUses.set(client, firstUse);
+    const server = serverOf(client);
+    // Others' pools and poolers do not say where a connection leads.
+    return server === undefined
+      ? firstUse < this.#movedAt
+      : firstUse < this.#answeredAt && this.isOther(server);
   }
 
   async #send<Row>(

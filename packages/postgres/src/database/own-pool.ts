@@ -50,9 +50,9 @@ const ON_DISK =
   "CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'local', false) END";
 
 /**
- * SQL that sets a connection, and answers one row: with the start of its server. If another process than `pid` serves the connection, it sets nothing, and
- * answers none: a pooler tells a number of its own, and would pass what is set on to other programs. A setting that the server is
- * too old for is left out.
+ * SQL that sets a connection, and answers one row: with the start of its server. If another process than `pid` serves the connection,
+ * it sets nothing, and answers none: a pooler tells a number of its own, and would pass what is set on to other programs. A setting that
+ * the server is too old for is left out.
  */
 export function setupSql(settings: Settings, pid: number | null): string {
   const set = Object.entries(settings).map(

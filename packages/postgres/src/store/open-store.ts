@@ -246,6 +246,7 @@ export class OpenStore {
       quiet: () => this.#claims.quiet(),
       lost: () => this.#claims.lose(),
       changed: () => this.dispatcher.stirAll(),
+      answeredBy: (server) => this.connections.keepTo(server),
       beaten: this.#beaten,
       remark: () => this.#remark(),
       stateChanged: context.stateChanged,
@@ -301,9 +302,8 @@ export class OpenStore {
 
   readonly #failed = (error: unknown): void => this.#options.context.failed(failureOf(error));
 
-  readonly #beaten = ({ settings, server }: HeartbeatRow): void => {
-    this.connections.keepTo(server);
-    if (settings !== null) this.#options.settings.heard(settings);
+  readonly #beaten = ({ settings }: HeartbeatRow): void => {
+    this.#options.settings.heard(settings ?? 0);
     // By a clock that is wrong, everything may look as if it were outdated.
     if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);
     void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late));

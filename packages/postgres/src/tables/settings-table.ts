@@ -14,7 +14,7 @@ export class SettingsTable implements SharedSettings {
   readonly #names: Names;
   readonly #changed: (version: number) => void;
   readonly #listeners = new Set<(version: number) => void>();
-  /** The version that was read, or put, last. */
+  /** The version that was read, or put, last; 0 without settings. */
   #known = 0;
 
   /** @param changed Tells the other processes. */
@@ -26,8 +26,8 @@ export class SettingsTable implements SharedSettings {
 
   async get(): Promise<{ readonly version: number; readonly text: string } | undefined> {
     const [row] = await this.#query<{ version: number; text: string }>(GET, []);
+    this.#known = row?.version ?? 0;
     if (row === undefined) return undefined;
-    this.#known = row.version;
     return { version: row.version, text: decodeText(row.text) };
   }
 

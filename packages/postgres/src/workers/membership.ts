@@ -33,6 +33,8 @@ export interface MembershipOptions {
   readonly lost: () => void;
   /** It may claim more than before, or something was released. */
   readonly changed: () => void;
+  /** The server that has answered a heartbeat, by its start; whether the last one was answered by another. */
+  readonly answeredBy: (server: number) => boolean;
   /** After each heartbeat. */
   readonly beaten: (row: HeartbeatRow) => void;
   /** What an operator is to know although the store can be used. */
@@ -66,8 +68,6 @@ export class Membership {
   /** Whether it may have removed a worker, and has not looked yet for claims that were under way meanwhile. */
   #isTakingOver = false;
   #lastBeat = Number.NEGATIVE_INFINITY;
-  /** The server that has answered last, by its start. */
-  #server: number | undefined;
   #unsafe: string | undefined;
   /** Whether something was held back because of the clock, which is to begin when it is right. */
   #isHeldBack = false;
@@ -245,9 +245,7 @@ export class Membership {
    * an older one: a new one begins, and what is not under way here is released.
    */
   #answeredBy({ server }: HeartbeatRow): void {
-    const isOther = this.#server !== undefined && this.#server !== server;
-    this.#server = server;
-    if (isOther) void this.renew();
+    if (this.#options.answeredBy(server)) void this.renew();
   }
 
   /** Keeps to the newest list; says so once nothing goes beyond what it allows. */
