@@ -493,6 +493,25 @@ describe("settings that processes share", () => {
     expect(sender.settings).toEqual(settingsTo("http://127.0.0.1:12/"));
   });
 
+  it("stay in force where a database that was set back has none, and can be changed there", async () => {
+    const lost = sharedSettings();
+    let shared = lost;
+    const settings: SharedSettings = {
+      get: () => shared.get(),
+      put: (version, text) => shared.put(version, text),
+      watch: (listener) => lost.watch(listener),
+    };
+    const sender = await openSender({ ...settingsTo(ENDPOINT_URL), store: withShared(settings) });
+    shared = sharedSettings();
+    const refused = sender.update(settingsTo("http://127.0.0.1:10/"));
+    await expect(refused).rejects.toMatchObject({ code: "ERR_SETTINGS_CHANGED" });
+    expect(sender.settings).toEqual(settingsTo(ENDPOINT_URL));
+    expect(sender.settingsVersion).toBe(0);
+    await sender.update(settingsTo("http://127.0.0.1:11/"));
+    expect(sender.settings).toEqual(settingsTo("http://127.0.0.1:11/"));
+    expect(sender.settingsVersion).toBe(1);
+  });
+
   it("stay as they are when the store fails, and update() rejects with its error", async () => {
     const shared = sharedSettings();
     const broken = new StoreError("ERR_STORE_FAILED", "The database does not answer.");

@@ -167,8 +167,14 @@ export class SettingsKeeper {
     if (asked < this.#answered) return this.#read();
     this.#answered = asked;
     // Before it follows, `start()` decides what is in force, whatever a store that is being opened has told.
-    if (this.#followed === undefined || current === undefined) return;
-    if (current.version === this.#version && current.text === this.#text) return;
+    if (this.#followed === undefined) return;
+    if (current?.version === this.#version && current.text === this.#text) return;
+    if (current === undefined) {
+      // There is nothing to follow. What is in force stays, and the next change is the first.
+      this.#version = 0;
+      this.#text = undefined;
+      return;
+    }
     const { given, retry = this.#retry, ...settings } = sharedOf(current.text);
     const sources = parseSettings(settings, this.#store);
     this.#follow(retry);
