@@ -128,6 +128,18 @@ describe.skipIf(server === undefined)(
       expect(cuts()).toBe(1);
     });
 
+    it("keeps its settings where a database that was set back has none, and can change them at once", async () => {
+      const tally = await startTally();
+      const schema = newSchema();
+      const one = await open(schema, tally.url);
+      const { settings } = one;
+      await ask(url, `DELETE FROM ${schema}.settings`);
+      await until("a heartbeat has told it", () => one.settingsVersion === 0);
+      expect(one.settings).toEqual(settings);
+      await one.update(settings);
+      expect(one.settingsVersion).toBe(1);
+    });
+
     it("tells a process that waits for a delivery that another process has ended it", async () => {
       const tally = await startTally();
       const schema = newSchema();
