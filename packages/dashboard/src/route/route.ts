@@ -41,11 +41,11 @@ export function hrefOf(screen: Screen, query: Query = {}): string {
 const FOLLOW_EVERY_MS = 350;
 
 /** What the page made the address, and what it will make it next. */
-let made = typeof location === "undefined" ? "" : location.hash;
-let address = made;
+let made = "";
+let address = "";
 
 /** Where the page is. */
-export const route = signal<Route>(readRoute(address));
+export const route = signal(readRoute(address));
 
 function follow(): number {
   // The person may just have gone elsewhere, which is told in the next turn.
@@ -75,9 +75,13 @@ export function change(changes: Query, replace = false): void {
   go(hrefOf(screen, { ...kept, ...changes }), replace);
 }
 
-/** Follows the browser's own steps. */
+function arrive(): void {
+  route.value = readRoute((made = address = location.hash));
+}
+
+/** Begins where the browser is, and follows its own steps. What a link leaves is a step to go back to, too. */
 export function followHistory(): void {
-  addEventListener("hashchange", () => {
-    route.value = readRoute((made = address = location.hash));
-  });
+  addEventListener("click", follow);
+  addEventListener("hashchange", arrive);
+  arrive();
 }
