@@ -40,7 +40,7 @@ const VERIFIED_BEFORE = "verifyWebhook() ran before. Mount it once for a route."
  * @param options - What the framework keeps elsewhere, and what hooks and hints should tell.
  * @example
  * ```ts
- * // It rejects with what a hook, a secret function or a dedupe store throws: catch that, and answer 500.
+ * // receive() rejects with what a hook, a secret function or a dedupe store throws: catch that, and answer 500.
  * const received = await receiver.receive(toWebhookRequest(request));
  * if (received.verdict !== "verified") sendResponse(response, received.response);
  * ```

@@ -52,7 +52,10 @@ export const MESSAGE_RULES: Readonly<Record<MessageType, MessageRule>> = {
   delete: { fields: COMMON, required: [["userId"]] },
 };
 
-/** Why a value is not one of the seven messages: a code, and a sentence for the caller where that of the code does not say it. */
+/**
+ * Why a value is not one of the seven messages: a code, and a sentence that is safe to show to the caller, where that of the code
+ * does not say it.
+ */
 export interface MessageFault {
   readonly code: WebhookErrorCode;
   readonly message?: string;
