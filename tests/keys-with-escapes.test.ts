@@ -9,7 +9,8 @@ const SECRET = "a secret of both ends";
 /** A track message with a property `café` as Python writes it, and what has `caf\` in its place. */
 const WRITTEN =
   '{"version":1,"type":"track","messageId":"m1","userId":"u1","event":"E","properties":{"total":1,"caf\\u00e9":2},"timestamp":"2026-11-28T00:00:00.000Z"}';
-const OTHER = WRITTEN.replace("caf\\u00e9", "caf\\\\");
+/** The space has it parsed: a receiver need not parse what is compact. */
+const OTHER = ` ${WRITTEN.replace("caf\\u00e9", "caf\\\\")}`;
 
 async function post(url: string, body: string, headers: Readonly<Record<string, string>>): Promise<number> {
   const response = await fetch(url, {

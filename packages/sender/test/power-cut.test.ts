@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { UNDER_PERMISSIONS } from "../../../tests/support/permission-model.ts";
 import { FLUSHING_DENIED } from "./support/flushing-denied.ts";
-import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
 import { canTrace, type PowerCut, powerCutsOf, syncsOf } from "./support/traced-disk.ts";
 
@@ -20,9 +19,9 @@ async function messagesIn({ files }: PowerCut): Promise<string[]> {
   mkdirSync(folder, { mode: 0o700 });
   for (const [name, content] of files) writeFileSync(join(folder, name), content, { mode: 0o600 });
   const store = sqliteStore({ path: join(folder, "deliveries.db") });
-  const sender = await createSender({ url: "http://127.0.0.1:9/", store, transport: silentTransport() });
+  const sender = await createSender({ url: "http://127.0.0.1:9/", store, deliver: false });
   const deliveries = await sender.deliveries({ limit: 1_000 });
-  await sender.close({ deadline: 0 });
+  await sender.close();
   return deliveries.map(({ messageId }) => messageId);
 }
 

@@ -157,14 +157,15 @@ export function readMessage(
 
 function valueOf(text: string): unknown {
   try {
-    return readJson(text);
+    return (readJson ?? JSON.parse)(text);
   } catch (cause) {
     throw new WebhookError("ERR_INVALID_JSON", { cause });
   }
 }
 
-// Where it may misread a key, another one is loaded at once: before a request can have come that would have it misread a later one.
-let readJson: (text: string) => unknown = JSON.parse;
+// Where JSON.parse may misread a key, another one is loaded at once: before a request can have come that would have it misread a later
+// one.
+let readJson: ((text: string) => unknown) | undefined;
 if (misreadsKeys())
   void useOnDemand(
     () => import("./read-json.ts"),
