@@ -1,5 +1,3 @@
-import { isObject } from "./json.ts";
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = /\s*:/y;
@@ -93,7 +91,7 @@ function rename(whole: unknown[], names: ReadonlyMap<string, string>): void {
     for (const key of Array.isArray(fields) ? fields.keys() : Object.keys(fields)) {
       const field: unknown = Reflect.get(fields, key);
       if (typeof field !== "object" || field === null) continue;
-      const named = isObject(field) ? withNames(field, names) : field;
+      const named = Array.isArray(field) ? field : withNames(field, names);
       // A field of its own is set, also `__proto__`.
       if (named !== field) Reflect.set(fields, key, named);
       waiting.push(named);
@@ -101,7 +99,7 @@ function rename(whole: unknown[], names: ReadonlyMap<string, string>): void {
 }
 
 /** The object itself if no key has another name. To delete keys would take much longer than to write them. */
-function withNames(object: Record<string, unknown>, names: ReadonlyMap<string, string>): object {
+function withNames(object: object, names: ReadonlyMap<string, string>): object {
   if (!Object.keys(object).some((key) => names.has(key))) return object;
   return Object.fromEntries(Object.entries(object).map(([key, field]) => [names.get(key) ?? key, field]));
 }

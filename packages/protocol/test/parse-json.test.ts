@@ -18,6 +18,7 @@ describe("parseAsWritten, which stands for JSON.parse where that misreads keys,"
 
   it.each([
     ["the order of keys", '{"b\\n":1,"a":2,"\\u0031":3,"0":4}', '{"0":4,"1":3,"b\\n":1,"a":2}'],
+    ["the last of two keys that are the same number", '{"\\u0031":1,"1":2,"x\\n":3}', '{"1":2,"x\\n":3}'],
     ["the last of two keys that are the same", '{"é":1,"\\u00e9":2,"x":3,"\\u00e9":4}', '{"é":4,"x":3}'],
     [
       "a key of the prototype",
