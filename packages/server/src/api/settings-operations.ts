@@ -145,14 +145,32 @@ export const settingsOperations: readonly Operation[] = [
   },
 ];
 
+/** The body of a change of a destination: what was read of it, with what is to be another, can be sent back. */
+type DestinationBody = Omit<DestinationSettings, "secret"> & {
+  readonly secret?: string | null;
+  readonly signed?: boolean;
+};
+
 /** The destination that a body describes: what is hidden in it, or left out, is as it was. */
 function destinationFrom({ params, body }: OperationInput, source: SourceSettings): NamedDestination {
   const name = params["destination"] ?? "";
-  const { secret: given, ...settings } = body as Omit<DestinationSettings, "secret"> & {
-    readonly secret?: string | null;
-  };
+  const { name: itsName = name, secret: given, signed, ...settings } = body as DestinationBody;
+  if (itsName !== name) {
+    throw problemAt(
+      { pointer: "/name" },
+      `This is ${JSON.stringify(name)}, and a name cannot be changed. Leave the name out, or add a destination of the other name.`,
+    );
+  }
   const before = namedDestinations(source).find((destination) => destination.name === name);
   const secret = given === undefined ? before?.secret : (given ?? undefined);
+  if (given === undefined && signed !== undefined && signed !== (secret !== undefined)) {
+    throw problemAt(
+      { pointer: "/signed" },
+      signed
+        ? "There is no secret to sign with. Pass it as `secret`."
+        : "There is a secret, so messages are signed. To remove it, pass null as `secret`.",
+    );
+  }
   const endpoints = settings.endpoints.map((endpoint, index) =>
     withKnownHeaders(endpoint, before?.endpoints ?? [], (header) => {
       throw problemAt(

@@ -137,6 +137,39 @@ describe("settings", () => {
     expect((await one?.call("GET", "/sources"))?.headers.etag).not.toBe(again?.headers.etag);
   });
 
+  it("can be sent back as they were read, with one of them changed", async () => {
+    const read = async (): Promise<object | undefined> => {
+      const [source] = (await call("GET", "/sources")).json() as [
+        { readonly destinations: readonly object[] },
+      ];
+      return source.destinations[0];
+    };
+    expect((await call("PUT", WEBHOOKS, { endpoints: [{ url: URL }], secret: SECRET })).status).toBe(200);
+    const before = await read();
+    expect(before).toMatchObject({ name: "webhooks", signed: true });
+    expect((await call("PUT", WEBHOOKS, { ...before, concurrency: 7 })).status).toBe(200);
+    expect(await read()).toEqual({ ...before, concurrency: 7 });
+    // A secret that is passed decides, whatever was read.
+    expect((await call("PUT", WEBHOOKS, { ...before, secret: null })).status).toBe(200);
+    expect(await read()).toEqual({ ...before, signed: false });
+    for (const [wrong, pointer, said] of [
+      [{ name: "other" }, "/name", /cannot be changed/],
+      [{ signed: true }, "/signed", /Pass it as `secret`/],
+    ] as const) {
+      const refused = await call("PUT", WEBHOOKS, { ...(await read()), ...wrong });
+      expect([refused.status, refused.json()]).toMatchObject([
+        422,
+        { errors: [{ pointer, detail: expect.stringMatching(said) as string }] },
+      ]);
+    }
+    await call("PUT", WEBHOOKS, { endpoints: [{ url: URL }], secret: SECRET });
+    const kept = await call("PUT", WEBHOOKS, { ...(await read()), signed: false });
+    expect(kept.json()).toMatchObject({
+      status: 422,
+      errors: [{ detail: expect.stringContaining("pass null") as string }],
+    });
+  });
+
   it("that are wrong are answered with a pointer to each mistake", async () => {
     const wrongTypes = await call("PUT", WEBHOOKS, {
       endpoints: [{ url: 5 }, { uri: URL }],

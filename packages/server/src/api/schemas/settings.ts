@@ -39,11 +39,13 @@ export const settingsSchemas: Schemas = {
 
 export const DESTINATION_BODY: Schema = object(
   {
+    name: { type: "string", description: "As it was read. A name cannot be changed." },
     endpoints: { type: "array", items: endpoint },
     secret: {
       type: ["string", "null"],
       description: "Absent: unchanged. null: no secret, so messages are not signed.",
     },
+    signed: { type: "boolean", description: "As it was read. `secret` changes it." },
     enabled: { type: "boolean" },
     includeFields: {
       ...INCLUDE_FIELDS,
@@ -51,7 +53,7 @@ export const DESTINATION_BODY: Schema = object(
     },
     concurrency: { type: "integer", minimum: 1 },
   },
-  ["secret", "enabled", "includeFields", "concurrency"],
+  ["name", "secret", "signed", "enabled", "includeFields", "concurrency"],
 );
 
 export const SOURCE_BODY: Schema = object(
