@@ -15,19 +15,21 @@ const UNEXPLAINED =
   "None of the usual causes applies: the sender has another secret, the request is a forgery, or a proxy changed " +
   "the body. Compare the secrets first, then compare receivedBody with the body that was sent.";
 
-const TOO_LARGE_TO_REWRITE =
-  `The body has more than ${MAX_REWRITTEN_BYTES} bytes, so only its exact bytes were compared: it cannot match if a proxy ` +
-  "changed the white space. Compare the secrets, then the bytes.";
-
 const UNEXAMINED =
   "Many requests are being rejected, so this one was not examined. See the hints of those before it.";
+
+/** An error with its cause as its hint, and the causes. */
+interface Explanation {
+  readonly explained: WebhookError;
+  readonly diagnoses: readonly Diagnosis[];
+}
 
 /** Why a signature was rejected, and the error with that as its hint. Any other error stays unchanged. */
 export function explain(
   error: WebhookError,
   { header, secrets, body }: Progress,
   retiredSecrets: readonly string[],
-): { readonly explained: WebhookError; readonly diagnoses: readonly Diagnosis[] } {
+): Explanation {
   let diagnoses: readonly Diagnosis[] = [];
   let hint: string | undefined;
   if (error.code === "ERR_SIGNATURE_MALFORMED") diagnoses = diagnoseForm(header);
@@ -37,7 +39,7 @@ export function explain(
       return { explained: withHint(error, UNEXAMINED), diagnoses };
     diagnoses = diagnose({ body: body.bytes, signature: header, secret: secrets, retiredSecrets });
     if (diagnoses.length === 0 && body.received === undefined) diagnoses = [PARSED_BEFORE];
-    hint = size <= MAX_REWRITTEN_BYTES ? UNEXPLAINED : TOO_LARGE_TO_REWRITE;
+    if (size <= MAX_REWRITTEN_BYTES) hint = UNEXPLAINED;
   }
   hint = diagnoses[0]?.message ?? hint;
   return { explained: hint === undefined ? error : withHint(error, hint), diagnoses };
@@ -47,20 +49,16 @@ function withHint({ code, message, cause }: WebhookError, hint: string): Webhook
   return new WebhookError(code, { message, hint, cause });
 }
 
-/**
- * Warns of a rejection, with its code and its cause, which contain neither the secret nor the body.
- *
- * @returns The error with its cause as its hint.
- */
+/** Explains a rejection and warns of it, with its code and its cause, which contain neither the secret nor the body. */
 export function explainWarning(
   error: WebhookError,
   progress: Progress,
   retiredSecrets: readonly string[],
-): WebhookError {
-  const { explained } = explain(error, progress, retiredSecrets);
-  const { code, hint } = explained;
+): Explanation {
+  const explanation = explain(error, progress, retiredSecrets);
+  const { code, hint } = explanation.explained;
   const text = `A webhook was rejected: ${code}. ${hint} Set onRejected to handle every rejection instead of getting warnings`;
   if (code === "ERR_BODY_ALREADY_READ") emitWarning(`${text}.`, "COUNTERSIGN_BODY_READ");
   else emitWarning(`${text}. This warning appears at most once a minute.`, "COUNTERSIGN_SIGNATURE");
-  return explained;
+  return explanation;
 }

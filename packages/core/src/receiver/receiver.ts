@@ -105,34 +105,15 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
     return verifiedWebhook(message, match, body, signature);
   }
 
-  /** A rejection that is not reported. */
-  function rejectSilently(error: WebhookError): Received<Message> {
-    debugRejection(error);
-    return rejected(error);
-  }
-
-  /** A rejection that is reported with its cause, to the hook or as a process warning. */
-  async function rejectAloud(
-    error: WebhookError,
-    request: TRequest,
-    progress: Progress,
-  ): Promise<Received<Message>> {
+  /** Reports a rejection with its cause, to the hook or as a process warning, and gives the error with that cause. */
+  async function report(error: WebhookError, request: TRequest, progress: Progress): Promise<WebhookError> {
     const { explain, explainWarning } = await loadExplanation();
-    if (onRejected === undefined) {
-      const warned = explainWarning(error, progress, retiredSecrets);
-      debugRejection(warned);
-      return rejected(warned);
-    }
-    const { explained, diagnoses } = explain(error, progress, retiredSecrets);
+    const tell = onRejected === undefined ? explainWarning : explain;
+    const { explained, diagnoses } = tell(error, progress, retiredSecrets);
     debugRejection(explained);
     const receivedBody = progress.body?.received;
-    await onRejected(explained, { request, diagnoses, ...(receivedBody && { receivedBody }) });
-    return rejected(explained);
-  }
-
-  function rejected(error: WebhookError): Received<Message> {
-    if (options.onError === "throw") throw error;
-    return { verdict: "rejected", error, response: toProblem(error) };
+    await onRejected?.(explained, { request, diagnoses, ...(receivedBody && { receivedBody }) });
+    return explained;
   }
 
   function decide(
@@ -142,19 +123,18 @@ export function createReceiver<TRequest, Message extends ReceivedMessage>(
   ): void {
     const progress: Progress = { header: headerValue(request.headers, "x-signature") };
 
+    const reject = (error: WebhookError): void => {
+      if (options.onError === "throw") onError(error);
+      else onVerdict({ verdict: "rejected", error, response: toProblem(error) });
+    };
     const fail = (error: unknown): void => {
       if (!(error instanceof WebhookError)) return onError(error);
       if (onRejected !== undefined || (options.onError !== "throw" && takeWarning(error))) {
-        rejectAloud(error, request.request, progress).then(onVerdict, onError);
-        return;
+        report(error, request.request, progress).then(reject, onError);
+      } else {
+        debugRejection(error);
+        reject(error);
       }
-      let received: Received<Message>;
-      try {
-        received = rejectSilently(error);
-      } catch (thrown) {
-        return onError(thrown);
-      }
-      onVerdict(received);
     };
     const onBody = (error: unknown, body?: ReadBody): void => {
       if (body === undefined) return fail(error);

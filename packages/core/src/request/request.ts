@@ -89,13 +89,13 @@ export function headerValue(headers: WebhookHeaders, name: string): string | und
   return found;
 }
 
-/** The content encodings that change nothing: none, and `identity`. */
-const AS_IT_IS = /^\s*(?:identity\s*)?$/i;
-
 // A record may have a header called "get", too, but its value is text and not a function.
 function isHeaders(headers: WebhookHeaders): headers is { get(name: string): string | null } {
   return typeof headers["get" as keyof WebhookHeaders] === "function";
 }
+
+/** The content encodings that change nothing: none, and `identity`. */
+const AS_IT_IS = /^\s*(?:identity\s*)?$/i;
 
 /**
  * Checks what can be checked before the body is read: method, media type, content encoding, declared length.
@@ -107,8 +107,8 @@ export function checkHead(request: WebhookRequest, maxBodyBytes: number): void {
   if (!isJson(headerValue(request.headers, "content-type"))) throw new WebhookError("ERR_MEDIA_TYPE");
   if (!AS_IT_IS.test(headerValue(request.headers, "content-encoding") ?? ""))
     throw new WebhookError("ERR_CONTENT_ENCODING");
-  if (Number(headerValue(request.headers, "content-length") ?? 0) > maxBodyBytes)
-    throw bodyTooLarge(maxBodyBytes);
+  // Without one, or with what is no number, the body itself is measured.
+  if (Number(headerValue(request.headers, "content-length")) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes);
 }
 
 /**

@@ -8,6 +8,7 @@ import { useOnDemand } from "./on-demand.ts";
 import {
   bodyBytes,
   matchSignature,
+  MAX_REWRITTEN_BYTES,
   readSignature,
   secretList,
   type Secrets,
@@ -123,6 +124,8 @@ export interface ReadBody {
   readonly received: Uint8Array | undefined;
 }
 
+const TOO_LARGE_TO_REWRITE = `Over ${MAX_REWRITTEN_BYTES} bytes, white space counts. Compare secrets and bytes.`;
+
 /**
  * The bytes that the signature of a body covers. A value that a parser made was serialised again already: its
  * one form is compared.
@@ -135,8 +138,12 @@ export function authenticate(
   secrets: readonly string[],
   strict: boolean,
 ): Authenticated {
-  const match = matchSignature(bytes, signature, secrets, strict || received === undefined);
-  if (match === undefined) throw new WebhookError("ERR_SIGNATURE_MISMATCH");
+  const isExact = strict || received === undefined;
+  const match = matchSignature(bytes, signature, secrets, isExact);
+  if (match === undefined) {
+    const isTooLarge = !isExact && bytes.length > MAX_REWRITTEN_BYTES;
+    throw new WebhookError("ERR_SIGNATURE_MISMATCH", { hint: isTooLarge ? TOO_LARGE_TO_REWRITE : undefined });
+  }
   return received === undefined ? { ...match, verifiedOver: "json" } : match;
 }
 
