@@ -1,8 +1,9 @@
 import { type PostgresClient, postgresStore } from "@countersign/postgres";
+import { postgresDedupe } from "@countersign/postgres/dedupe";
 import { systemClock } from "@countersign/protocol";
 import pg from "pg";
 import type { DeliveryProgress, DueDelivery, Settlement } from "@countersign/sender/store";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { delivering } from "./support/delivering.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
@@ -13,11 +14,34 @@ const url = server?.url ?? "postgres://127.0.0.1";
 const CONNECTIONS = 7;
 const WAITING = 20_000;
 const MESSAGES = 1_000;
+const USES = 20;
+
+/** Another object for each use of a connection, as of an app that counts or logs what it sends. */
+function wrapped(client: pg.PoolClient): PostgresClient {
+  return {
+    query: (asked) => client.query(asked),
+    on: client.on.bind(client),
+    off: client.off.bind(client),
+    release: (error) => client.release(error),
+  };
+}
 
 describe.skipIf(server === undefined)(
   `a pool of the user's own (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
   () => {
     afterAll(() => server?.stop());
+
+    /** Node warns of listeners that gather. A warning comes a moment after its cause. */
+    beforeEach(() => {
+      const warnings: string[] = [];
+      const hear = (warning: Error): unknown => warnings.push(String(warning));
+      process.on("warning", hear);
+      onTestFinished(async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        process.off("warning", hear);
+        if (warnings.length > 0) throw new Error(warnings.join("\n"));
+      });
+    });
 
     /** A store on a pool with the server's settings, and what it has delivered. */
     async function openStore(schema: string) {
@@ -47,10 +71,9 @@ describe.skipIf(server === undefined)(
       onTestFinished(() => pool.end());
       let isRead = false;
       const connect = async (): Promise<PostgresClient> => {
-        const client: PostgresClient = await pool.connect();
+        const client = wrapped(await pool.connect());
         return {
-          on: client.on.bind(client),
-          release: (error) => client.release(error),
+          ...client,
           async query(asked) {
             const answer = await client.query(asked);
             if (isRead || !asked.text.startsWith("SELECT progress")) return answer;
@@ -95,6 +118,30 @@ describe.skipIf(server === undefined)(
       expect(await store.hasten("d1", "shop")).toBe(true);
       await until("it is delivered", () => settled.includes("delivered"));
       expect(given.at(-1)?.progress).toEqual({ [rejecting]: { rejected: true } });
+    });
+
+    it.each([
+      ["gives the same connection", (client: pg.PoolClient): PostgresClient => client],
+      ["wraps a connection each time", wrapped],
+    ])("gathers no listeners in a pool that %s", async (_, given) => {
+      const schema = newSchema();
+      const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS });
+      onTestFinished(() => pool.end());
+      const made: pg.PoolClient[] = [];
+      pool.on("connect", (client) => made.push(client));
+      const own = { connect: async () => given(await pool.connect()) };
+      const store = postgresStore({ pool: own, schema });
+      await store.open(quietContext(systemClock()));
+      onTestFinished(() => store.close());
+      const dedupe = postgresDedupe(own, { table: schema, timeout: "20s" });
+
+      for (let use = 0; use < USES; use += 1) {
+        await store.counts();
+        await dedupe.claim(`call ${use}`);
+      }
+      expect(made.length).toBeGreaterThan(0);
+      // That of the pool, ours while it is used, and those of the connection that listens.
+      for (const client of made) expect(client.listenerCount("error")).toBeLessThanOrEqual(3);
     });
 
     it("keeps no plan of a command for many deliveries: one from an empty table would be used for a full one", async () => {

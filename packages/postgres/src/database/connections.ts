@@ -12,7 +12,7 @@ import {
   sqlStateOf,
 } from "./postgres-error.ts";
 import { throwOfRead } from "./store-errors.ts";
-import { endingOf, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
+import { endingOf, giveBack, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
 import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, serverOf, SETTINGS } from "./own-pool.ts";
 import { RESULT_TYPES } from "./result-types.ts";
 import { Turns } from "./turns.ts";
@@ -223,12 +223,12 @@ export class Connections {
       const client = await turns.take(() => this.#connected(pool, until), until);
       try {
         const result = await action(client, until);
-        client.release();
+        giveBack(client);
         return result;
       } catch (error) {
         if (error instanceof NoAnswerError) drop(client);
         if (purpose === "work" && isUnknown(error)) this.#lostUntil = performance.now() + ENDS_WITHIN_MS;
-        client.release(breaksConnection(error) || this.#inTransaction.has(client));
+        giveBack(client, breaksConnection(error) || this.#inTransaction.has(client));
         throw error;
       } finally {
         turns.giveBack();
@@ -241,7 +241,7 @@ export class Connections {
     for (;;) {
       const client = await connected(pool, until - performance.now());
       if (!this.#isOld(client)) return client;
-      client.release(true);
+      giveBack(client, true);
     }
   }
 
@@ -289,7 +289,7 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
     return await within(ms, connecting, notInTime);
   } catch (error) {
     // A connection that is made too late for this command goes to the pool, for the next one.
-    connecting.then((client) => client.release()).catch(() => {});
+    connecting.then((client) => giveBack(client)).catch(() => {});
     const isKnown = sqlStateOf(error) !== undefined && !isUnknown(error);
     if (error instanceof NotReachedError || isKnown) throw error;
     throw new NotReachedError(messageOf(error), { cause: error });

@@ -9,6 +9,8 @@ export interface PostgresClient {
   on(event: "notification", listener: (message: { readonly payload?: string | undefined }) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "end", listener: () => void): unknown;
+  /** Of a connection that is another object each time it is taken, as where one is wrapped: without it, listeners gather. */
+  off?(event: "error", listener: (error: Error) => void): unknown;
   release(error?: Error | boolean): void;
 }
 
@@ -42,8 +44,11 @@ export function checkPool(what: string, pool: unknown): void {
   throw new TypeError(`${what} must be a pool, new pg.Pool(), and not a client.`);
 }
 
-/** Connections, and pools, whose errors are heard. */
-const heard = new WeakSet<PostgresClient | PostgresPool>();
+/** Pools whose new connections are heard. */
+const heard = new WeakSet<PostgresPool>();
+
+/** The listener of each connection whose errors are heard. */
+const listeners = new WeakMap<PostgresClient, (error: Error) => void>();
 
 /**
  * Takes a connection from a pool. One that breaks also fails the command that it runs; its error, unheard, would end the process.
@@ -61,10 +66,21 @@ export async function takeFrom(pool: PostgresPool): Promise<PostgresClient> {
   return client;
 }
 
+/** Releases a connection. From then on its pool hears it: a pool that wraps its connections gives another wrapper the next time. */
+export function giveBack(client: PostgresClient, error?: Error | boolean): void {
+  const listener = listeners.get(client);
+  if (listener !== undefined && client.off !== undefined) {
+    listeners.delete(client);
+    client.off("error", listener);
+  }
+  client.release(error);
+}
+
 function hearErrors(client: PostgresClient): void {
-  if (heard.has(client)) return;
-  heard.add(client);
-  client.on("error", (error) => hasEnded(client, error));
+  if (listeners.has(client)) return;
+  const listener = (error: Error): void => hasEnded(client, error);
+  listeners.set(client, listener);
+  client.on("error", listener);
 }
 
 const endings = new WeakMap<object, unknown>();

@@ -13,6 +13,7 @@ import {
 import { breaksConnection } from "../database/postgres-error.ts";
 import {
   checkPool,
+  giveBack,
   takeFrom,
   type PostgresClient,
   type PostgresPool,
@@ -204,7 +205,7 @@ async function query(
   const run = async (): Promise<readonly unknown[]> => {
     const connected = await takeFrom(pool);
     if (isLate) {
-      connected.release();
+      giveBack(connected);
       return [];
     }
     client = connected;
@@ -217,13 +218,13 @@ async function query(
       throw error;
     } finally {
       // One that was late has been dropped already.
-      if (!isLate) connected.release(isBroken);
+      if (!isLate) giveBack(connected, isBroken);
     }
   };
   return within(timeoutMs, run(), () => {
     isLate = true;
     // Its answer may never come, and until then the pool would be short of this connection.
-    client?.release(true);
+    if (client !== undefined) giveBack(client, true);
     return new Error(
       `postgresDedupe: PostgreSQL did not answer within ${timeoutMs} ms. Check that it is running.`,
     );
