@@ -3,13 +3,15 @@ import pg from "pg";
 import { onTestFinished, afterAll, describe, expect, it } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
-import { Bulletin, type News } from "../src/workers/bulletin.ts";
+import { Bulletin, type BulletinListener, type News } from "../src/workers/bulletin.ts";
 import { startProxy } from "./support/proxy.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { happened, until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
+/** Another process listens. */
+const MEMBERSHIP = { id: "me", hasOthers: true };
 
 describe.skipIf(server === undefined)(
   `notices of other processes (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
@@ -21,35 +23,30 @@ describe.skipIf(server === undefined)(
       const names = namesOf(newSchema());
       const heard: News[] = [];
       const counts = { missed: 0 };
-      const bulletin = new Bulletin(
-        {
-          connections,
-          names,
-          hasOthers: () => true,
-          told: (news) => {
-            heard.push(news);
-            happened();
-          },
-          missed: () => {
-            counts.missed += 1;
-            happened();
-          },
+      const bulletin = new Bulletin(connections, names, MEMBERSHIP);
+      const listener: BulletinListener = {
+        told(news) {
+          heard.push(news);
+          happened();
         },
-        "me",
-      );
+        missed() {
+          counts.missed += 1;
+          happened();
+        },
+      };
       onTestFinished(() => {
         bulletin.close();
         return connections.close();
       });
-      return { names, bulletin, heard, counts };
+      return { names, bulletin, listener, heard, counts };
     }
 
     /** One that listens by way of a proxy, and what it is told. */
     async function listening() {
       const proxy = await startProxy(Number(new URL(url).port));
       const made = bulletinOn(new Connections({ url: proxy.url(url) }));
-      const { names, bulletin } = made;
-      await bulletin.listen();
+      const { names, bulletin, listener } = made;
+      await bulletin.listen(listener);
       await until("its own notice arrives", () => bulletin.hears);
       const notify = (payload: string): Promise<unknown> =>
         ask(url, `SELECT pg_notify('${names.channel}', '${payload}')`);
@@ -80,10 +77,9 @@ describe.skipIf(server === undefined)(
       const connections = new Connections({ pool });
       const names = namesOf(newSchema());
       const nothing = (): void => {};
-      const options = { connections, names, hasOthers: () => true, told: nothing, missed: nothing };
-      const bulletin = new Bulletin(options, "me");
+      const bulletin = new Bulletin(connections, names, MEMBERSHIP);
       proxy.stall();
-      const listening = bulletin.listen();
+      const listening = bulletin.listen({ told: nothing, missed: nothing });
       bulletin.close();
       proxy.cutBeforeAnswer(["LISTEN"], 1);
       proxy.resume();
@@ -125,8 +121,9 @@ describe.skipIf(server === undefined)(
         return Object.assign(client, { query });
       };
       onTestFinished(() => pool.end());
-      const { names, bulletin, counts } = bulletinOn(new Connections({ pool: { connect } }));
-      const first = bulletin.listen();
+      const made = bulletinOn(new Connections({ pool: { connect } }));
+      const { names, bulletin, listener, counts } = made;
+      const first = bulletin.listen(listener);
       await until("its own notice is on its way", () => failFirst !== undefined);
       await ask(
         url,

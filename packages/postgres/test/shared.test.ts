@@ -38,15 +38,12 @@ describe.skipIf(server === undefined)(
         heard.push(news);
         happened();
       };
-      const listener = new Bulletin(
-        { connections, names: namesOf(schema), hasOthers: () => true, told, missed: () => {} },
-        "listener",
-      );
+      const listener = new Bulletin(connections, namesOf(schema), { id: "listener", hasOthers: true });
       onTestFinished(() => {
         listener.close();
         return connections.close();
       });
-      await listener.listen();
+      await listener.listen({ told, missed: () => {} });
       return heard;
     }
 

@@ -7,7 +7,7 @@ import {
 } from "@countersign/sender/store";
 import type { Connections, Run, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import { isConflict, isUnknown, mayBeOfOne, NotInTimeError } from "../database/postgres-error.ts";
+import { isConflict, mayBeOfOne, NotInTimeError } from "../database/postgres-error.ts";
 import { storeErrorOf } from "../database/store-errors.ts";
 import { decodeText } from "../database/text.ts";
 import { ANSWER_MS } from "../database/within.ts";
@@ -15,8 +15,10 @@ import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf, type Names } from "../schema/names.ts";
 import { acceptNewSql, type AcceptRow, acceptSql } from "../tables/accept-statement.ts";
 import { type AcceptEntry, acceptNewValues, acceptValues } from "../tables/accept-values.ts";
+import type { Bulletin } from "../workers/bulletin.ts";
+import type { Claims } from "../workers/claims.ts";
 import type { Membership } from "../workers/membership.ts";
-import type { Claims } from "./claims.ts";
+import type { Remarks } from "../workers/remarks.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Lane } from "./lane.ts";
 import { isRepeat, keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
@@ -44,11 +46,9 @@ export interface AcceptQueueOptions {
   readonly partitions: DayPartitions;
   readonly dispatcher: Dispatcher;
   readonly claims: Claims;
-  readonly membership: () => Membership;
-  /** Called with the destinations of deliveries that were stored and not claimed. */
-  readonly unclaimed: (destinations: readonly string[]) => void;
-  /** Called with the deliveries that were stored. */
-  readonly stored: (due: readonly DueDelivery[]) => void;
+  readonly membership: Membership;
+  readonly bulletin: Bulletin;
+  readonly remarks: Remarks;
 }
 
 /** A delivery that is claimed with the command that stores it, and its lane. */
@@ -132,13 +132,12 @@ export class AcceptQueue {
   }
 
   async #tryToStore(source: string, group: readonly Waiting[], isFirst: boolean): Promise<void> {
-    const { connections, partitions, claims, dispatcher } = this.#options;
-    const membership = this.#options.membership();
+    const { connections, partitions, claims, dispatcher, membership } = this.#options;
     const days = new Set<number>();
     for (const { acceptance } of group)
       for (const { acceptedAt } of acceptance.messages) days.add(dayOf(acceptedAt));
     if (!partitions.has(days)) await partitions.ensure(days);
-    const offers = this.#offersOf(group, membership);
+    const offers = this.#offersOf(group);
     const parts = partsOf(group, offers);
     const [worker, epoch, claim, signal] = [membership.id, membership.epoch, claims.next(), claims.signal];
     const claimant = { worker, epoch, claim };
@@ -162,16 +161,13 @@ export class AcceptQueue {
       return connections.transaction("work", runAll, since);
     };
     try {
-      const rows = await (offers.size > 0 ? claims.during(query) : query());
+      const rows = await (offers.size > 0 ? membership.whileClaiming(query) : query());
       const missing = new Set(rows.flatMap((row) => textsOf(row.missing)));
       const repeated = new Set(rows.flatMap((row) => textsOf(row.repeats)));
       const isClaimed = rows.length === parts.length && rows.every(({ alive }) => alive) && !signal.aborted;
       const taken = isClaimed ? without(offers, missing) : new Map<string, Offer>();
       for (const { lane, due } of taken.values()) dispatcher.run(lane, due, worker, claim);
       this.#answer(group, repeated, missing, taken);
-    } catch (error) {
-      if (offers.size > 0 && isUnknown(error)) void membership.renew();
-      throw error;
     } finally {
       for (const { lane } of offers.values()) lane.reserved -= 1;
       for (const { lane } of offers.values()) lane.checkEmpty();
@@ -179,10 +175,10 @@ export class AcceptQueue {
   }
 
   /** The deliveries to claim with the command that stores them: those that are next in their lane, if it has room. */
-  #offersOf(group: readonly Waiting[], membership: Membership): ReadonlyMap<string, Offer> {
+  #offersOf(group: readonly Waiting[]): ReadonlyMap<string, Offer> {
     const offers = new Map<string, Offer>();
+    const { dispatcher, membership } = this.#options;
     if (!membership.mayClaim) return offers;
-    const { dispatcher } = this.#options;
     for (const { acceptance, ownRepeats } of group) {
       for (const delivery of acceptance.deliveries) {
         const lane = dispatcher.lane(delivery.destination);
@@ -202,7 +198,7 @@ export class AcceptQueue {
     missing: ReadonlySet<string>,
     taken: ReadonlyMap<string, Offer>,
   ): void {
-    const { dispatcher, unclaimed, stored } = this.#options;
+    const { dispatcher, bulletin, remarks } = this.#options;
     const left = new Set<string>();
     const newDeliveries: DueDelivery[] = [];
     for (const { acceptance, ownRepeats, resolve } of group) {
@@ -216,10 +212,10 @@ export class AcceptQueue {
       }
       resolve({ repeats: repeatsOf(acceptance, ownRepeats, repeated) });
     }
-    stored(newDeliveries);
+    bulletin.tellStored(newDeliveries);
     if (left.size === 0) return;
-    unclaimed([...left]);
-    dispatcher.stir(left);
+    remarks.somethingWaits();
+    dispatcher.stirEverywhere([...left]);
   }
 }
 

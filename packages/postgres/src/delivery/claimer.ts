@@ -2,14 +2,13 @@ import type { Clock } from "@countersign/protocol";
 import type { DueDelivery } from "@countersign/sender/store";
 import type { Connections, Statement } from "../database/connections.ts";
 import { keptForMany } from "../database/kept-statement.ts";
-import { isUnknown } from "../database/postgres-error.ts";
 import { failureOf } from "../database/store-errors.ts";
 import { encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
 import { claimSql, type ClaimRow } from "../tables/claim-statement.ts";
 import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
+import type { Claims } from "../workers/claims.ts";
 import type { Membership } from "../workers/membership.ts";
-import type { Claims } from "./claims.ts";
 import type { Lane } from "./lane.ts";
 
 /** The most deliveries that one command claims: their bodies are in memory. */
@@ -24,7 +23,7 @@ export interface ClaimerOptions {
   readonly names: Names;
   readonly clock: Clock;
   readonly claims: Claims;
-  readonly membership: () => Membership;
+  readonly membership: Membership;
   readonly lanes: () => Iterable<Lane>;
   /** This worker's part of a lane's concurrency. */
   readonly shareOf: (lane: Lane) => number;
@@ -62,7 +61,7 @@ export class Claimer {
   pump(source: string): void {
     if (this.#claiming.has(source)) return;
     const wanted = this.#wanted(source);
-    const mayClaim = this.#options.membership().mayClaim;
+    const mayClaim = this.#options.membership.mayClaim;
     if (wanted.length > 0 && mayClaim) void this.#claim(source, wanted);
     // Something may be due: until it is claimed, a virtual clock must not go on.
     this.#hold(source, wanted.length > 0 && !mayClaim);
@@ -94,17 +93,15 @@ export class Claimer {
   }
 
   async #claim(source: string, wanted: readonly Wanted[]): Promise<void> {
-    const { clock, claims, failed } = this.#options;
-    const membership = this.#options.membership();
+    const { clock, membership, failed } = this.#options;
     const release = clock.hold();
     this.#claiming.add(source);
     for (const { lane, room } of wanted) lane.reserved += room;
     try {
-      await claims.during(() => this.#ask(source, wanted, membership));
+      await membership.whileClaiming(() => this.#ask(source, wanted));
     } catch (error) {
       failed(failureOf(error));
       this.#retry(source, wanted);
-      if (isUnknown(error)) void membership.renew();
     } finally {
       this.#claiming.delete(source);
     }
@@ -112,8 +109,8 @@ export class Claimer {
     release();
   }
 
-  async #ask(source: string, wanted: readonly Wanted[], membership: Membership): Promise<void> {
-    const { connections, clock, claims } = this.#options;
+  async #ask(source: string, wanted: readonly Wanted[]): Promise<void> {
+    const { connections, clock, claims, membership } = this.#options;
     const [worker, claim, signal] = [membership.id, claims.next(), claims.signal];
     const destinations = wanted.map(({ lane }) => encodeText(lane.options.destination));
     const rooms = wanted.map(({ room }) => room);

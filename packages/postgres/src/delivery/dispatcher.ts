@@ -11,10 +11,11 @@ import { bodylessError } from "../database/store-errors.ts";
 import { decodeText, encodeText } from "../database/text.ts";
 import type { Names } from "../schema/names.ts";
 import { peekSql } from "../tables/claim-statement.ts";
+import type { Bulletin } from "../workers/bulletin.ts";
+import type { Claims } from "../workers/claims.ts";
 import type { Membership } from "../workers/membership.ts";
 import type { KnownClaim } from "../workers/worker-table.ts";
 import { Claimer } from "./claimer.ts";
-import type { Claims } from "./claims.ts";
 import { type HandOver, Lane } from "./lane.ts";
 import type { Settler } from "./settler.ts";
 
@@ -25,11 +26,10 @@ export interface DispatcherOptions {
   readonly clock: Clock;
   readonly claims: Claims;
   readonly settler: Settler;
-  readonly membership: () => Membership;
-  /** Called when a settlement was stored. */
-  readonly settled: (handOver: HandOver, settlement: Settlement) => void;
-  /** Called when a delivery of this destination is pending again, and this process will not claim it. */
-  readonly left: (destination: string) => void;
+  readonly membership: Membership;
+  readonly bulletin: Bulletin;
+  /** A delivery has ended. */
+  readonly ended: (id: string) => void;
   readonly failed: (error: Error) => void;
 }
 
@@ -68,7 +68,7 @@ export class Dispatcher {
       clock,
       wake,
       memory: this.#memory,
-      hasOthers: () => this.#options.membership().hasOthers,
+      hasOthers: () => this.#options.membership.hasOthers,
     });
     this.#lanes.set(destination, lane);
     lane.stir();
@@ -101,7 +101,7 @@ export class Dispatcher {
 
   /** This worker's part of a lane's concurrency. */
   shareOf({ options }: Lane): number {
-    return this.#options.membership().share(options.concurrency, options.destination);
+    return this.#options.membership.share(options.concurrency, options.destination);
   }
 
   /** Whether no lane has more under way than its share. */
@@ -126,6 +126,12 @@ export class Dispatcher {
       if (lane !== undefined) sources.add(lane.options.source);
     }
     for (const source of sources) this.pump(source);
+  }
+
+  /** Looks for due deliveries of these destinations, for which something was stored here, and has others look. */
+  stirEverywhere(destinations: readonly string[]): void {
+    this.stir(destinations);
+    this.#options.bulletin.tellStirred(destinations);
   }
 
   /** Looks for due deliveries of all destinations, and starts those that wait, since shares may have grown. */
@@ -187,13 +193,14 @@ export class Dispatcher {
     return handOver;
   }
 
-  /** Gives back deliveries that would wait too long here, if other processes may have a place. Returns their destinations. */
-  async giveBackLate(): Promise<readonly string[]> {
-    if (!this.#options.membership().hasOthers) return [];
+  /** Gives back deliveries that would wait too long here, if other processes may have a place. */
+  async giveBackLate(): Promise<void> {
+    if (!this.#options.membership.hasOthers) return;
     const now = performance.now();
     const late = [...this.#lanes.values()].flatMap((lane) => lane.takeLate(this.shareOf(lane), now));
     await Promise.all(late.map((handOver) => this.#giveBack(handOver)));
-    return [...new Set(late.map(({ lane }) => lane.options.destination))];
+    const destinations = new Set(late.map(({ lane }) => lane.options.destination));
+    this.#options.bulletin.tellStirred([...destinations]);
   }
 
   /** Ends a claim before its first attempt: the delivery is due as before, and any worker may claim it. */
@@ -208,7 +215,7 @@ export class Dispatcher {
   }
 
   #startWaiting(lane: Lane): void {
-    if (lane.waiting === 0 || !this.#options.membership().mayDeliver()) return;
+    if (lane.waiting === 0 || !this.#options.membership.mayDeliver()) return;
     const share = this.shareOf(lane);
     while (lane.waiting > 0 && lane.places(share) > 0) {
       const next = lane.nextWaiting();
@@ -244,7 +251,7 @@ export class Dispatcher {
   };
 
   #finish(handOver: HandOver, result: Settlement, release: () => void): void {
-    const settlement = inTime(handOver.due, result, this.#options.membership().clockSetByMs);
+    const settlement = inTime(handOver.due, result, this.#options.membership.clockSetByMs);
     this.#options.settler.settle(handOver, settlement, (isStored) => {
       this.#finished(handOver, settlement, isStored);
       release();
@@ -256,7 +263,8 @@ export class Dispatcher {
     const { handler, source } = lane.options;
     lane.forget(handOver);
     if (isStored) {
-      this.#options.settled(handOver, settlement);
+      if (settlement.state !== "pending") this.#options.ended(due.delivery.id);
+      this.#options.bulletin.tellSettled(due.delivery, settlement);
       handler.settled(due, settlement);
       if (settlement.state === "pending") this.#postponed(lane, settlement.dueAt);
     } else {
@@ -268,8 +276,9 @@ export class Dispatcher {
   }
 
   #postponed(lane: Lane, dueAt: number): void {
-    const { clock, left } = this.#options;
-    if (lane.isStopped || this.shareOf(lane) === 0) left(lane.options.destination);
+    const { clock, bulletin } = this.#options;
+    // This process will not claim it.
+    if (lane.isStopped || this.shareOf(lane) === 0) bulletin.tellStirred([lane.options.destination]);
     else if (dueAt <= clock.now()) lane.stir();
     else lane.wakeBy(dueAt);
   }

@@ -15,18 +15,12 @@ import { changeTrait } from "../tables/trait-table.ts";
 import { AcceptQueue, type AcceptQueueOptions } from "./accept-queue.ts";
 import { splitBySize } from "./split-by-size.ts";
 
-/** The parts of the store that an intake uses. */
-export interface IntakeOptions extends AcceptQueueOptions {
-  /** Called with the destinations of deliveries that were stored together with traits. */
-  readonly stirred: (destinations: readonly string[]) => void;
-}
-
 /** Stores acceptances: those of several sources apart, and those with traits in one transaction with the traits. */
 export class Intake {
-  readonly #options: IntakeOptions;
+  readonly #options: AcceptQueueOptions;
   readonly #queue: AcceptQueue;
 
-  constructor(options: IntakeOptions) {
+  constructor(options: AcceptQueueOptions) {
     this.#options = options;
     this.#queue = new AcceptQueue(options);
   }
@@ -48,9 +42,9 @@ export class Intake {
   }
 
   async #acceptWithTraits(acceptance: Acceptance, traits: TraitChanges): Promise<Accepted> {
-    const { connections, names, partitions, membership, stirred } = this.#options;
+    const { connections, names, partitions, membership, dispatcher } = this.#options;
     const days = new Set(acceptance.messages.map(({ acceptedAt }) => dayOf(acceptedAt)));
-    const { id: worker, epoch } = membership();
+    const { id: worker, epoch } = membership;
     const nothing = { ownRepeats: new Set<number>(), claims: new Set<string>() };
     const sql = acceptSql(names);
     const store = (): Promise<void> =>
@@ -67,7 +61,7 @@ export class Intake {
       throw isUnknown(error) ? unknownTraits(error) : storeErrorOf(error);
     }
     const destinations = new Set(acceptance.deliveries.map(({ destination }) => destination));
-    stirred([...destinations]);
+    dispatcher.stirEverywhere([...destinations]);
     return { repeats: [] };
   }
 }

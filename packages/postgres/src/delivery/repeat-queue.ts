@@ -3,6 +3,7 @@ import { mayBeOfOne } from "../database/postgres-error.ts";
 import { storeErrorOf } from "../database/store-errors.ts";
 import type { DayPartitions } from "../schema/day-partitions.ts";
 import { dayOf } from "../schema/names.ts";
+import type { Membership } from "../workers/membership.ts";
 import type { DeliveryChanges, RepeatedFrom, Repetition } from "../tables/delivery-changes.ts";
 
 /** The most copies, and bytes of changed bodies, that one command stores. */
@@ -18,14 +19,14 @@ interface Waiting extends Repetition {
 export class RepeatQueue {
   readonly #changes: DeliveryChanges;
   readonly #partitions: DayPartitions;
-  readonly #writer: () => string;
+  readonly #membership: Membership;
   readonly #waiting: Waiting[] = [];
   #isRunning = false;
 
-  constructor(changes: DeliveryChanges, partitions: DayPartitions, writer: () => string) {
+  constructor(changes: DeliveryChanges, partitions: DayPartitions, membership: Membership) {
     this.#changes = changes;
     this.#partitions = partitions;
-    this.#writer = writer;
+    this.#membership = membership;
   }
 
   /** Stores a copy. Resolves to undefined if the original is not kept, and rejects if the id of the copy is in use. */
@@ -46,7 +47,9 @@ export class RepeatQueue {
   async #store(group: readonly Waiting[]): Promise<void> {
     try {
       const days = new Set(group.map(({ next }) => dayOf(next.acceptedAt)));
-      const found = await this.#partitions.storing(days, () => this.#changes.repeat(group, this.#writer()));
+      const repeat = (): Promise<readonly (RepeatedFrom | undefined)[]> =>
+        this.#changes.repeat(group, this.#membership.id);
+      const found = await this.#partitions.storing(days, repeat);
       group.forEach(({ next, resolve, reject }, index) => {
         const from = found[index];
         // Another process may have stored this very copy: then that process tells of it.

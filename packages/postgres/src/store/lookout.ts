@@ -1,6 +1,7 @@
 import type { Connections } from "../database/connections.ts";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { Bulletin } from "../workers/bulletin.ts";
+import type { Membership } from "../workers/membership.ts";
 
 /** How often the database is asked for what no notice has told: with notices, and without. */
 const [ASK_MS, ASK_WITHOUT_NOTICES_MS] = [10_000, 1_000];
@@ -10,8 +11,7 @@ export interface LookoutOptions {
   readonly connections: Connections;
   readonly dispatcher: Dispatcher;
   readonly bulletin: Bulletin;
-  /** Whether anybody else may have stored something. */
-  readonly hasOthers: () => boolean;
+  readonly membership: Membership;
   /** Something may have happened that no notice has told. */
   readonly missed: () => void;
   readonly failed: (error: unknown) => void;
@@ -28,7 +28,7 @@ export class Lookout {
 
   /** Asks, if it is time, or if the answer of a command was lost. */
   look(): void {
-    const { connections, dispatcher, bulletin, hasOthers, missed, failed } = this.#options;
+    const { connections, dispatcher, bulletin, membership, missed, failed } = this.#options;
     const now = performance.now();
     const { lostUntil } = connections;
     // Nobody has heard of what a command stored whose answer was lost.
@@ -43,6 +43,6 @@ export class Lookout {
       this.#askedAt = Number.NEGATIVE_INFINITY;
       failed(error);
     });
-    if (!bulletin.hears && hasOthers()) missed();
+    if (!bulletin.hears && membership.hasOthers) missed();
   }
 }

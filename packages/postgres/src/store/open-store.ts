@@ -5,20 +5,16 @@ import type {
   DeliveryFilter,
   DeliveryHandler,
   DeliverySummary,
-  DueDelivery,
   NextDelivery,
-  RemoteEvent,
-  Settlement,
   StoreContext,
   StoredPart,
 } from "@countersign/sender/store";
-import { sourceOf, StoreError } from "@countersign/sender/store";
+import type { Clock } from "@countersign/protocol";
+import { StoreError } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { failureOf } from "../database/store-errors.ts";
-import { Claims } from "../delivery/claims.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
 import { Intake } from "../delivery/intake.ts";
-import type { HandOver } from "../delivery/lane.ts";
 import { RepeatQueue } from "../delivery/repeat-queue.ts";
 import { Settler } from "../delivery/settler.ts";
 import { DayPartitions } from "../schema/day-partitions.ts";
@@ -26,22 +22,16 @@ import type { Names } from "../schema/names.ts";
 import { DeliveryChanges } from "../tables/delivery-changes.ts";
 import { DeliveryLog } from "../tables/delivery-log.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
-import { Bulletin, type News, withoutBodies } from "../workers/bulletin.ts";
+import { Bulletin } from "../workers/bulletin.ts";
+import { Claims } from "../workers/claims.ts";
 import { joinAlone } from "../workers/join-alone.ts";
 import { Membership } from "../workers/membership.ts";
-import type { HeartbeatRow } from "../workers/worker-statements.ts";
+import { Remarks } from "../workers/remarks.ts";
 import { WorkerTable } from "../workers/worker-table.ts";
 import { Lookout } from "./lookout.ts";
 import { Maintenance } from "./maintenance.ts";
+import { Reactions } from "./reactions.ts";
 import { Takeover } from "./takeover.ts";
-
-/** For operators: it works, and could work better. */
-const DEAF =
-  "Notifications do not arrive, as behind a pooler in transaction mode. The store asks once a second instead, so that deliveries may start a second late. Connect directly, or through a pooler in session mode.";
-
-/** For operators: calls are accepted, and nothing is sent. */
-const NOBODY =
-  "No process delivers the calls that are accepted here. Run countersign work on this store, or a server without --no-deliver.";
 
 /** The parts that an open store uses. */
 export interface OpenStoreOptions {
@@ -53,108 +43,67 @@ export interface OpenStoreOptions {
   readonly settings: SettingsTable;
 }
 
-/** A database that is open: its parts, and how they hear of each other. */
+/** A database that is open: what is read of it, and what is written. */
 export class OpenStore {
   readonly connections: Connections;
   readonly log: DeliveryLog;
-  readonly dispatcher: Dispatcher;
   readonly bulletin: Bulletin;
-  readonly membership: Membership;
-  readonly #options: OpenStoreOptions;
+  readonly #clock: Clock;
+  readonly #failed: (error: unknown) => void;
   readonly #partitions: DayPartitions;
   readonly #changes: DeliveryChanges;
-  readonly #repeats: RepeatQueue;
+  readonly #workers: WorkerTable;
+  readonly #membership: Membership;
   readonly #settler: Settler;
+  readonly #dispatcher: Dispatcher;
   readonly #intake: Intake;
+  readonly #repeats: RepeatQueue;
   readonly #maintenance: Maintenance;
   readonly #takeover: Takeover;
-  readonly #lookout: Lookout;
-  readonly #claims = new Claims();
-  readonly #workers: WorkerTable;
-  /** Since when something waits for a process that delivers, and there is none, by `performance.now()`. */
-  #leftAt: number | undefined;
+  readonly #reactions: Reactions;
   #isClosed = false;
 
-  constructor(options: OpenStoreOptions) {
-    this.#options = options;
-    const { connections, names, context, keepMs } = options;
+  /** Each part is made with those that it uses. What it reports to others it reports to the reactions, once `start` has begun. */
+  constructor({ connections, names, context, leaseMs, keepMs, settings }: OpenStoreOptions) {
+    const { clock, ended, missed, stateChanged } = context;
+    const failed = (error: unknown): void => context.failed(failureOf(error));
+    const partitions = new DayPartitions(connections, names);
+    const changes = new DeliveryChanges(connections, names);
+    const workers = new WorkerTable(connections, names);
+    const claims = new Claims();
+    const membership = new Membership({ connections, table: workers, claims, clock, leaseMs, stateChanged });
+    const bulletin = new Bulletin(connections, names, membership);
+    const remarks = new Remarks(membership, bulletin, leaseMs);
+    const base = { connections, names, partitions, clock, claims, membership, bulletin, remarks };
+    const now = (): number => clock.now() - membership.clockSetByMs;
+    const settler = new Settler({ connections, names, partitions, now, failed: context.failed });
+    const dispatcher = new Dispatcher({ ...base, settler, ended, failed: context.failed });
+    const maintenance = new Maintenance({ ...base, workers, keepMs });
+    const lookout = new Lookout({ ...base, dispatcher, missed, failed });
     this.connections = connections;
-    const { clock, failed } = context;
-    const shared = { connections, names, clock };
-    const membership = (): Membership => this.membership;
-    const partitions = (this.#partitions = new DayPartitions(connections, names));
     this.log = new DeliveryLog(connections, names);
-    this.#changes = new DeliveryChanges(connections, names);
-    this.#repeats = new RepeatQueue(this.#changes, partitions, () => this.membership.id);
-    const now = (): number => clock.now() - this.membership.clockSetByMs;
-    this.#settler = new Settler({ connections, names, partitions, now, failed });
-    this.dispatcher = new Dispatcher({
-      ...shared,
-      claims: this.#claims,
-      settler: this.#settler,
-      membership,
-      settled: this.#settled,
-      left: (destination) => this.#tellStirred([destination]),
-      failed,
-    });
-    this.#intake = new Intake({
-      connections,
-      names,
-      partitions,
-      dispatcher: this.dispatcher,
-      claims: this.#claims,
-      membership,
-      unclaimed: (destinations) => {
-        this.#leftAt ??= performance.now();
-        this.#tellStirred(destinations);
-      },
-      stored: (due) => this.#tellStored(due),
-      stirred: (destinations) => this.#stirred(destinations),
-    });
-    this.#workers = new WorkerTable(connections, names);
-    this.membership = this.#newMembership();
-    this.bulletin = new Bulletin(
-      {
-        connections,
-        names,
-        hasOthers: () => this.membership.hasOthers,
-        told: this.#told,
-        missed: this.#missed,
-      },
-      this.membership.id,
-    );
-    this.#lookout = new Lookout({
-      connections,
-      dispatcher: this.dispatcher,
-      bulletin: this.bulletin,
-      hasOthers: () => this.membership.hasOthers,
-      missed: () => context.missed(),
-      failed: this.#failed,
-    });
-    this.#maintenance = new Maintenance({
-      connections,
-      names,
-      partitions,
-      workers: this.#workers,
-      clock,
-      keepMs,
-    });
-    this.#takeover = new Takeover({
-      connections,
-      names,
-      partitions,
-      maintenance: this.#maintenance,
-      writer: () => this.membership.id,
-      now: () => clock.now(),
-    });
+    this.bulletin = bulletin;
+    this.#clock = clock;
+    this.#failed = failed;
+    this.#partitions = partitions;
+    this.#changes = changes;
+    this.#workers = workers;
+    this.#membership = membership;
+    this.#settler = settler;
+    this.#dispatcher = dispatcher;
+    this.#intake = new Intake({ ...base, dispatcher });
+    this.#repeats = new RepeatQueue(changes, partitions, membership);
+    this.#maintenance = maintenance;
+    this.#takeover = new Takeover({ ...base, maintenance });
+    this.#reactions = new Reactions({ ...base, context, settings, dispatcher, maintenance, lookout, failed });
   }
 
   /** Joins the processes that have the store open. */
   async start(): Promise<void> {
-    await this.#partitions.ensureAhead(this.#options.context.clock.now());
-    await joinAlone(this.membership, this.#workers);
-    this.membership.start();
-    await this.bulletin.listen();
+    await this.#partitions.ensureAhead(this.#clock.now());
+    await joinAlone(this.#membership, this.#workers, this.#reactions);
+    this.#membership.start();
+    await this.bulletin.listen(this.#reactions);
   }
 
   accept(acceptance: Acceptance): Promise<Accepted> {
@@ -167,9 +116,9 @@ export class OpenStore {
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
     // Something may be due: a virtual clock waits until it is handed over.
-    const release = this.#options.context.clock.hold();
-    const consumer = this.dispatcher.consume(destination, concurrency, handler);
-    void this.membership.deliver().finally(release);
+    const release = this.#clock.hold();
+    const consumer = this.#dispatcher.consume(destination, concurrency, handler);
+    void this.#membership.deliver().finally(release);
     return consumer;
   }
 
@@ -178,7 +127,7 @@ export class OpenStore {
     const of = source ?? (await this.log.sourceOf(id));
     const stored = of === undefined ? undefined : await this.#repeats.add(id, next, of);
     if (stored === undefined) return false;
-    this.#stirred([stored.destination]);
+    this.#dispatcher.stirEverywhere([stored.destination]);
     return true;
   }
 
@@ -186,9 +135,9 @@ export class OpenStore {
     this.#assertSafe();
     const of = source ?? (await this.log.sourceOf(id));
     if (of === undefined) return false;
-    const destination = await this.#changes.hasten(id, of, Math.floor(this.#options.context.clock.now()));
+    const destination = await this.#changes.hasten(id, of, Math.floor(this.#clock.now()));
     if (destination === undefined) return false;
-    this.#stirred([destination]);
+    this.#dispatcher.stirEverywhere([destination]);
     return true;
   }
 
@@ -203,7 +152,7 @@ export class OpenStore {
       const ids = own.map(({ id }) => id);
       const destinations = await this.#changes.hastenAll(source, ids, Math.floor(dueAt));
       count += destinations.length;
-      this.#stirred(destinations);
+      this.#dispatcher.stirEverywhere(destinations);
     }
     return count;
   }
@@ -213,105 +162,29 @@ export class OpenStore {
     let removed = 0;
     for (const source of new Set(rows.map((row) => row.source))) {
       const own = rows.filter((row) => row.source === source);
-      removed += await this.#changes.remove(source, own, this.membership.id);
+      removed += await this.#changes.remove(source, own, this.#membership.id);
     }
     return removed;
   }
 
   async take(part: StoredPart): Promise<void> {
     this.#assertSafe();
-    this.#stirred(await this.#takeover.take(part));
+    this.#dispatcher.stirEverywhere(await this.#takeover.take(part));
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#maintenance.stop();
-    await this.dispatcher.close();
+    await this.#dispatcher.close();
     await this.#settler.close();
-    await this.membership.leave().catch(() => {});
+    await this.#membership.leave().catch(() => {});
     this.bulletin.close();
     await this.connections.close();
   }
 
-  #newMembership(): Membership {
-    const { context, leaseMs } = this.#options;
-    return new Membership({
-      table: this.#workers,
-      clock: context.clock,
-      leaseMs,
-      isVirtual: "advance" in context.clock,
-      isWithinShares: () => this.dispatcher.isWithinShares(),
-      claimed: () => this.dispatcher.claimed(),
-      quiet: () => this.#claims.quiet(),
-      lost: () => this.#claims.lose(),
-      changed: () => this.dispatcher.stirAll(),
-      answeredBy: (server) => this.connections.keepTo(server),
-      beaten: this.#beaten,
-      remark: () => this.#remark(),
-      stateChanged: context.stateChanged,
-      tellList: () => this.bulletin.tell({ list: true }),
-    });
-  }
-
-  #remark(): string | undefined {
-    if (this.membership.isDelivering) this.#leftAt = undefined;
-    const isLeft = performance.now() - (this.#leftAt ?? Number.POSITIVE_INFINITY) > this.#options.leaseMs;
-    if (isLeft) return NOBODY;
-    return this.bulletin.isDeaf ? DEAF : undefined;
-  }
-
-  #stirred(destinations: readonly string[]): void {
-    this.dispatcher.stir(destinations);
-    this.#tellStirred(destinations);
-  }
-
-  #tellStirred(destinations: readonly string[]): void {
-    this.bulletin.tell({ stirred: destinations.map((one) => [sourceOf(one), one]) });
-  }
-
-  #tellStored(due: readonly DueDelivery[]): void {
-    if (!this.membership.hasOthers) return;
-    this.bulletin.tell({ events: due.map(({ delivery }): RemoteEvent => ({ kind: "accepted", delivery })) });
-  }
-
-  readonly #settled = ({ due: { delivery } }: HandOver, settlement: Settlement): void => {
-    const hasEnded = settlement.state !== "pending";
-    if (hasEnded) this.#options.context.ended(delivery.id);
-    if (!this.membership.hasOthers) return;
-    const events: readonly RemoteEvent[] = [
-      { kind: "settled", delivery, settlement: withoutBodies(settlement) },
-    ];
-    this.bulletin.tell({ events, ended: hasEnded ? [delivery.id] : [] });
-  };
-
-  readonly #told = (news: News): void => {
-    const { ended, told } = this.#options.context;
-    this.dispatcher.stir((news.stirred ?? []).map(([, destination]) => destination));
-    for (const id of news.ended ?? []) ended(id);
-    for (const event of news.events ?? []) told(event);
-    if (news.list === true) this.membership.look();
-    if (news.settings !== undefined) this.#options.settings.heard(news.settings);
-    if (news.missed === true) this.#missed();
-  };
-
-  readonly #missed = (): void => {
-    this.dispatcher.stirAll();
-    this.#options.context.missed();
-  };
-
-  readonly #failed = (error: unknown): void => this.#options.context.failed(failureOf(error));
-
-  readonly #beaten = ({ settings }: HeartbeatRow): void => {
-    this.#options.settings.heard(settings ?? 0);
-    // By a clock that is wrong, everything may look as if it were outdated.
-    if (this.membership.unsafe === undefined) this.#maintenance.run().catch(this.#failed);
-    void this.dispatcher.giveBackLate().then((late) => this.#tellStirred(late));
-    this.#lookout.look();
-  };
-
   #assertSafe(): void {
-    const { unsafe } = this.membership;
+    const { unsafe } = this.#membership;
     if (unsafe !== undefined) throw new StoreError("ERR_STORE_FAILED", unsafe);
   }
 }

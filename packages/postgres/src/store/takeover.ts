@@ -1,3 +1,4 @@
+import type { Clock } from "@countersign/protocol";
 import type { StoredDelivery, StoredPart } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { decodeText, encodeText } from "../database/text.ts";
@@ -11,6 +12,7 @@ import {
   waitingSql,
 } from "../tables/take-statement.ts";
 import { bySource, TakenTables } from "../tables/taken-tables.ts";
+import type { Membership } from "../workers/membership.ts";
 import type { Maintenance } from "./maintenance.ts";
 
 /** Bytes that one command stores, about: one that takes longer than the time for an answer never gets one. */
@@ -21,10 +23,9 @@ export interface TakeoverOptions {
   readonly connections: Connections;
   readonly names: Names;
   readonly partitions: DayPartitions;
-  readonly maintenance: Pick<Maintenance, "keepKeysMs" | "keepKeysFor">;
-  /** Counts what it stores. */
-  readonly writer: () => string;
-  readonly now: () => number;
+  readonly maintenance: Maintenance;
+  readonly membership: Membership;
+  readonly clock: Clock;
 }
 
 /** Takes over what another store has kept. */
@@ -83,9 +84,9 @@ export class Takeover {
     source: string,
     deliveries: readonly StoredDelivery[],
   ): Promise<readonly { readonly destination: string }[]> {
-    const { connections, names, partitions, writer } = this.#options;
-    const now = Math.floor(this.#options.now());
-    const values = takeValues(source, writer(), deliveries, now);
+    const { connections, names, partitions, membership, clock } = this.#options;
+    const now = Math.floor(clock.now());
+    const values = takeValues(source, membership.id, deliveries, now);
     return partitions.storing(daysOfTaken(deliveries, now), () =>
       connections.query("work", { text: sqlOf(names) }, values),
     );

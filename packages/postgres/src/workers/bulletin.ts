@@ -1,5 +1,11 @@
 import pg from "pg";
-import type { RemoteEvent, Settlement } from "@countersign/sender/store";
+import {
+  type DeliveryInfo,
+  type DueDelivery,
+  type RemoteEvent,
+  type Settlement,
+  sourceOf,
+} from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { keptStatement } from "../database/kept-statement.ts";
 import { isUnknown } from "../database/postgres-error.ts";
@@ -8,6 +14,7 @@ import { RESULT_TYPES } from "../database/result-types.ts";
 import { SERVER_START } from "../database/server-start.ts";
 import { answered } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
+import type { Membership } from "./membership.ts";
 
 /** The notice of one process to the others. */
 export interface News {
@@ -37,15 +44,11 @@ const RETRY_MS = 500;
 /** How long to wait for one's own notice before concluding that a pooler is in between. */
 const PROBE_MS = 2_000;
 
-/** The parts of the store that a bulletin uses. */
-export interface BulletinOptions {
-  readonly connections: Connections;
-  readonly names: Names;
-  /** Whether anybody else listens. */
-  readonly hasOthers: () => boolean;
-  readonly told: (news: News) => void;
+/** Who hears what other processes tell. */
+export interface BulletinListener {
+  told(news: News): void;
   /** Notices may have been missed: the connection was made, or made again. */
-  readonly missed: () => void;
+  missed(): void;
 }
 
 /**
@@ -53,8 +56,11 @@ export interface BulletinOptions {
  * Behind a pooler that changes connections between transactions no notice arrives; the store then asks more often.
  */
 export class Bulletin {
-  readonly #options: BulletinOptions;
+  readonly #connections: Connections;
+  readonly #names: Names;
+  readonly #membership: Pick<Membership, "hasOthers">;
   readonly #from: string;
+  #listener: BulletinListener | undefined;
   #stirred = new Map<string, readonly [string, string]>();
   #ended: string[] = [];
   #events: RemoteEvent[] = [];
@@ -69,9 +75,12 @@ export class Bulletin {
   #probe: string | undefined;
   #isClosed = false;
 
-  constructor(options: BulletinOptions, from: string) {
-    this.#options = options;
-    this.#from = from;
+  /** @param membership Says whether anybody else listens. */
+  constructor(connections: Connections, names: Names, membership: Pick<Membership, "hasOthers" | "id">) {
+    this.#connections = connections;
+    this.#names = names;
+    this.#membership = membership;
+    this.#from = membership.id;
   }
 
   /** Whether notices arrive. */
@@ -85,13 +94,17 @@ export class Bulletin {
   }
 
   /** Listens, and does so again whenever the connection breaks. */
-  async listen(): Promise<void> {
+  async listen(listener: BulletinListener): Promise<void> {
+    this.#listener = listener;
+    await this.#listen();
+  }
+
+  async #listen(): Promise<void> {
     if (this.#isClosed) return;
-    const { connections, names, missed } = this.#options;
     // A failure ends its own connection: it may come when another one has taken its place.
     let client: PostgresClient | undefined;
     try {
-      const made = await connections.dedicated();
+      const made = await this.#connections.dedicated();
       // What was closed meanwhile has not released it.
       if (this.#isClosed) {
         made.release(true);
@@ -102,9 +115,9 @@ export class Bulletin {
       made.on("end", again);
       made.on("notification", ({ payload = "" }) => this.#read(payload));
       client = this.#client = made;
-      await answered(made.query({ text: `LISTEN ${pg.escapeIdentifier(names.channel)}` }));
+      await answered(made.query({ text: `LISTEN ${pg.escapeIdentifier(this.#names.channel)}` }));
       if (this.#client !== made) return;
-      missed();
+      this.#listener?.missed();
       await this.#sendProbe();
     } catch {
       this.#broke(client);
@@ -121,15 +134,33 @@ export class Bulletin {
     try {
       const { rows } = await answered(client.query({ text: WHERE, types: RESULT_TYPES }));
       const [row] = rows as readonly { readonly server: number }[];
-      if (row !== undefined && this.#options.connections.isOther(row.server)) this.#broke(client);
+      if (row !== undefined && this.#connections.isOther(row.server)) this.#broke(client);
     } catch {
       this.#broke(client);
     }
   }
 
+  /** Something was stored for these destinations, or is due again. */
+  tellStirred(destinations: readonly string[]): void {
+    this.tell({ stirred: destinations.map((one) => [sourceOf(one), one]) });
+  }
+
+  tellStored(due: readonly DueDelivery[]): void {
+    if (!this.#membership.hasOthers) return;
+    this.tell({ events: due.map(({ delivery }): RemoteEvent => ({ kind: "accepted", delivery })) });
+  }
+
+  tellSettled(delivery: DeliveryInfo, settlement: Settlement): void {
+    if (!this.#membership.hasOthers) return;
+    const events: readonly RemoteEvent[] = [
+      { kind: "settled", delivery, settlement: withoutBodies(settlement) },
+    ];
+    this.tell({ events, ended: settlement.state === "pending" ? [] : [delivery.id] });
+  }
+
   tell(news: News): void {
     const { stirred = [], ended = [], events = [], list, missed, settings } = news;
-    if (this.#isClosed || !this.#options.hasOthers()) {
+    if (this.#isClosed || !this.#membership.hasOthers) {
       if (list === undefined && settings === undefined) return;
     }
     for (const pair of stirred) this.#stirred.set(pair[1], pair);
@@ -203,12 +234,12 @@ export class Bulletin {
   }
 
   async #notify(notice: Notice): Promise<void> {
-    const { connections, names } = this.#options;
     const whole = JSON.stringify(notice);
     const { from, list, settings } = notice;
     const payload =
       Buffer.byteLength(whole) <= MAX_BYTES ? whole : JSON.stringify({ from, list, settings, missed: true });
-    const send = (): Promise<unknown> => connections.query("control", NOTIFY, [names.channel, payload]);
+    const send = (): Promise<unknown> =>
+      this.#connections.query("control", NOTIFY, [this.#names.channel, payload]);
     await send().catch((error: unknown) => {
       if (!isUnknown(error)) throw error;
       // Its connection may have ended while it was unused. To be told twice does no harm.
@@ -231,9 +262,9 @@ export class Bulletin {
     try {
       const notice = JSON.parse(payload) as Notice | null;
       if (notice?.from === this.#from) this.#readOwn(notice);
-      else if (typeof notice?.from === "string") this.#options.told(notice);
+      else if (typeof notice?.from === "string") this.#listener?.told(notice);
     } catch {
-      this.#options.missed();
+      this.#listener?.missed();
     }
   }
 
@@ -250,7 +281,7 @@ export class Bulletin {
     this.#hears = false;
     client?.release(true);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.listen(), RETRY_MS);
+    this.#timer = setTimeout(() => void this.#listen(), RETRY_MS);
   }
 }
 
@@ -263,7 +294,7 @@ const NOTIFY = keptStatement(
 );
 
 /** For people who watch from another process: they see the rest when they open the delivery. */
-export function withoutBodies(settlement: Settlement): Settlement {
+function withoutBodies(settlement: Settlement): Settlement {
   const attempts = settlement.attempts.map(({ requestHeaders: _, responseHeaders: __, ...attempt }) => ({
     ...attempt,
     response: "",

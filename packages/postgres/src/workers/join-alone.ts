@@ -1,4 +1,4 @@
-import type { Membership } from "./membership.ts";
+import type { Membership, MembershipListener } from "./membership.ts";
 import { VirtualConflict, type WorkerTable } from "./worker-table.ts";
 
 /** A process with a virtual clock that does not extend its lease in this time is dead. */
@@ -9,11 +9,15 @@ const ALIVE_MS = 1_500;
  *
  * @throws StoreError `ERR_STORE_LOCKED` when it lives
  */
-export async function joinAlone(membership: Membership, workers: WorkerTable): Promise<void> {
+export async function joinAlone(
+  membership: Membership,
+  workers: WorkerTable,
+  listener: MembershipListener,
+): Promise<void> {
   let suspect: string | undefined;
   for (;;) {
     try {
-      await membership.join();
+      await membership.join(listener);
       return;
     } catch (error) {
       if (!(error instanceof VirtualConflict)) throw error;

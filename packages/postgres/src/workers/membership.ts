@@ -1,7 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@countersign/protocol";
 import { LARGEST_SKEW_MS, type StoreState } from "@countersign/sender/store";
+import type { Connections } from "../database/connections.ts";
+import { isUnknown } from "../database/postgres-error.ts";
 import { failureOf } from "../database/store-errors.ts";
+import type { Claims } from "./claims.ts";
 import { skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
 import { SetClock, setClockReason } from "./set-clock.ts";
@@ -19,29 +22,28 @@ const FRESH_MS = 1_500;
 
 /** The parts of the store that membership uses. */
 export interface MembershipOptions {
+  readonly connections: Connections;
   readonly table: WorkerTable;
+  readonly claims: Claims;
   readonly clock: Clock;
   readonly leaseMs: number;
-  readonly isVirtual: boolean;
-  /** Whether no lane has more under way than it will be allowed, by what `share` says of it. */
-  readonly isWithinShares: () => boolean;
-  /** What this process knows it has claimed. */
-  readonly claimed: () => readonly KnownClaim[];
-  /** Resolves when no command that claims is under way. */
-  readonly quiet: () => Promise<void>;
-  /** Its claims are lost: another worker has taken them over. */
-  readonly lost: () => void;
-  /** It may claim more than before, or something was released. */
-  readonly changed: () => void;
-  /** The server that has answered a heartbeat, by its start; whether the last one was answered by another. */
-  readonly answeredBy: (server: number) => boolean;
-  /** After each heartbeat. */
-  readonly beaten: (row: HeartbeatRow) => void;
-  /** What an operator is to know although the store can be used. */
-  readonly remark: () => string | undefined;
   readonly stateChanged: (state: StoreState) => void;
-  /** Tells other processes that the list has changed. */
-  readonly tellList: () => void;
+}
+
+/** Who works with what a membership allows, and hears of it from the moment it joins. */
+export interface MembershipListener {
+  /** Whether no lane has more under way than it will be allowed, by what `share` says of it. */
+  isWithinShares(): boolean;
+  /** What this process knows it has claimed. */
+  claimed(): readonly KnownClaim[];
+  /** It may claim more than before, or something was released. */
+  mayClaimMore(): void;
+  /** After each heartbeat. */
+  beaten(row: HeartbeatRow): void;
+  /** The list of workers has changed, which other processes are to know. */
+  listChanged(): void;
+  /** What an operator is to know although the store can be used. */
+  remark(): string | undefined;
 }
 
 /**
@@ -52,9 +54,11 @@ export interface MembershipOptions {
  */
 export class Membership {
   readonly #options: MembershipOptions;
+  readonly #isVirtual: boolean;
   readonly #heart: Heart;
   readonly #suspects: Suspects;
   readonly #setClock: SetClock;
+  #listener: MembershipListener | undefined;
   #id: string = randomUUID();
   #epoch = 1;
   #joined = 0;
@@ -79,6 +83,7 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
+    this.#isVirtual = "advance" in options.clock;
     const beatMs = Math.min(LONGEST_BEAT_MS, options.leaseMs / 5);
     this.#suspects = new Suspects(beatMs * 0.9);
     this.#setClock = new SetClock(options.clock);
@@ -120,10 +125,10 @@ export class Membership {
 
   /** By how many milliseconds the clock was set since it agreed with the database's. */
   get clockSetByMs(): number {
-    return this.#options.isVirtual ? 0 : this.#setClock.byMs;
+    return this.#isVirtual ? 0 : this.#setClock.byMs;
   }
 
-  /** Whether what was claimed may be delivered. If not, `changed` is called when it may. */
+  /** Whether what was claimed may be delivered. If not, the listener hears when it may. */
   mayDeliver(): boolean {
     const may = this.unsafe === undefined;
     this.#isHeldBack ||= !may;
@@ -145,12 +150,9 @@ export class Membership {
   }
 
   /** Joins the list. Throws ERR_STORE_LOCKED when a virtual clock is not the only process. */
-  async join(): Promise<void> {
-    const { table, leaseMs, isVirtual, tellList } = this.#options;
-    this.#joined = await table.join({ id: this.#id, leaseMs, delivers: this.#delivers, isVirtual });
-    this.#seen = this.#joined;
-    tellList();
-    await this.#beat();
+  async join(listener: MembershipListener): Promise<void> {
+    this.#listener = listener;
+    await this.#join();
   }
 
   /** Begins to deliver: from now on it has a part of each concurrency. Resolves when it may claim, or cannot yet. */
@@ -177,19 +179,13 @@ export class Membership {
     this.#heart.beatNow();
   }
 
-  /** After the answer to a claim was lost: what was claimed without knowing is released, and late commands claim nothing. */
-  async renew(): Promise<void> {
-    if (this.#renewing || this.#isStopped) return;
-    this.#renewing = true;
-    const { table, quiet, claimed, changed } = this.#options;
-    const [id, epoch] = [this.#id, this.#epoch + 1];
+  /** Runs a command that claims. If its answer is lost, what it has claimed is released. */
+  async whileClaiming<T>(command: () => Promise<T>): Promise<T> {
     try {
-      await quiet();
-      const isWanted = (): boolean => !this.#isStopped && id === this.#id;
-      if (await untilDone(() => table.renew(id, epoch, claimed), isWanted)) this.#epoch = epoch;
-    } finally {
-      this.#renewing = false;
-      changed();
+      return await this.#options.claims.during(command);
+    } catch (error) {
+      if (isUnknown(error)) void this.#renew();
+      throw error;
     }
   }
 
@@ -198,7 +194,33 @@ export class Membership {
     this.#isStopped = true;
     await this.#heart.stop();
     await this.#options.table.remove(this.#id, null);
-    this.#options.tellList();
+    this.#listener?.listChanged();
+  }
+
+  async #join(): Promise<void> {
+    const { table, leaseMs } = this.#options;
+    const [id, delivers, isVirtual] = [this.#id, this.#delivers, this.#isVirtual];
+    this.#joined = await table.join({ id, leaseMs, delivers, isVirtual });
+    this.#seen = this.#joined;
+    this.#listener?.listChanged();
+    await this.#beat();
+  }
+
+  /** After the answer to a claim was lost: what was claimed without knowing is released, and late commands claim nothing. */
+  async #renew(): Promise<void> {
+    if (this.#renewing || this.#isStopped) return;
+    this.#renewing = true;
+    const { table, claims } = this.#options;
+    const [id, epoch] = [this.#id, this.#epoch + 1];
+    try {
+      await claims.quiet();
+      const isWanted = (): boolean => !this.#isStopped && id === this.#id;
+      const claimed = (): readonly KnownClaim[] => this.#listener?.claimed() ?? [];
+      if (await untilDone(() => table.renew(id, epoch, claimed), isWanted)) this.#epoch = epoch;
+    } finally {
+      this.#renewing = false;
+      this.#listener?.mayClaimMore();
+    }
   }
 
   /** The others are to leave a part of each concurrency to this worker. */
@@ -208,11 +230,11 @@ export class Membership {
     this.#seen = this.#joined;
     this.#isToAnnounce = false;
     this.#heart.beatAgain();
-    this.#options.tellList();
+    this.#listener?.listChanged();
   }
 
   async #beat(): Promise<void> {
-    const { table, leaseMs, clock, isVirtual, beaten, remark } = this.#options;
+    const { table, leaseMs, clock } = this.#options;
     const [sentAt, before, id, epoch] = [performance.now(), clock.now(), this.#id, this.#epoch];
     const rows = await table.beat(id, epoch, leaseMs, this.#seen);
     if (this.#isStopped || id !== this.#id) return;
@@ -227,8 +249,8 @@ export class Membership {
     if (this.#delivers && (!mine.delivers || (this.#isActive && !this.#isFresh))) this.#isToAnnounce = true;
     this.#lastBeat = sentAt;
     const reading = { before, after: clock.now(), database: mine.now };
-    this.#unsafe = isVirtual ? undefined : unsafeClock(reading);
-    const up = { state: "up", reason: remark() } as const;
+    this.#unsafe = this.#isVirtual ? undefined : unsafeClock(reading);
+    const up = { state: "up", reason: this.#listener?.remark() } as const;
     if (this.#unsafe === undefined) {
       this.#setClock.agrees();
       this.#say(up);
@@ -236,7 +258,7 @@ export class Membership {
     this.#keepTo(rows, mine);
     this.#beginHeldBack();
     if (this.#isToAnnounce) await this.#announce();
-    beaten(mine);
+    this.#listener?.beaten(mine);
     await this.#takeOver(rows);
   }
 
@@ -245,30 +267,29 @@ export class Membership {
    * an older one: a new one begins, and what is not under way here is released.
    */
   #answeredBy({ server }: HeartbeatRow): void {
-    if (this.#options.answeredBy(server)) void this.renew();
+    if (this.#options.connections.keepTo(server)) void this.#renew();
   }
 
   /** Keeps to the newest list; says so once nothing goes beyond what it allows. */
   #keepTo(rows: readonly HeartbeatRow[], mine: HeartbeatRow): void {
-    const { isWithinShares, changed } = this.#options;
     const had = `${this.#isActive} ${this.#list.parts}`;
     this.#list = new WorkerList(this.#id, rows);
-    if (isWithinShares() && this.#seen < mine.members) {
+    if (this.#listener?.isWithinShares() === true && this.#seen < mine.members) {
       this.#seen = mine.members;
       if (this.hasOthers) this.#heart.beatAgain();
     }
     this.#isActive = !this.#isToAnnounce && mine.delivers && this.#list.leavesRoom(this.#joined);
-    if (had !== `${this.#isActive} ${this.#list.parts}`) changed();
+    if (had !== `${this.#isActive} ${this.#list.parts}`) this.#listener?.mayClaimMore();
   }
 
   #beginHeldBack(): void {
     if (!this.#isHeldBack || this.#unsafe !== undefined) return;
     this.#isHeldBack = false;
-    this.#options.changed();
+    this.#listener?.mayClaimMore();
   }
 
   async #takeOver(rows: readonly HeartbeatRow[]): Promise<void> {
-    const { table, tellList, changed } = this.#options;
+    const { table } = this.#options;
     const others = rows.filter(({ id }) => id !== this.#id);
     for (const { id, lease_until: leaseUntil } of this.#suspects.confirm(others, performance.now())) {
       const removing = table.remove(id, leaseUntil);
@@ -284,8 +305,8 @@ export class Membership {
     await table.releaseOrphans();
     this.#isTakingOver = false;
     this.#heart.beatAgain();
-    tellList();
-    changed();
+    this.#listener?.listChanged();
+    this.#listener?.mayClaimMore();
   }
 
   /** Another worker has taken its claims over: it continues as a new one. */
@@ -294,8 +315,8 @@ export class Membership {
     this.#id = randomUUID();
     this.#epoch = 1;
     this.#list = new WorkerList(this.#id);
-    this.#options.lost();
-    await this.join();
+    this.#options.claims.lose();
+    await this.#join();
   }
 
   /** Each reading differs a little. What somebody corrects the clock by must be true, also after the clock was set again. */
