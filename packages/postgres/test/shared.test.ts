@@ -10,7 +10,8 @@ import { startProxy } from "./support/proxy.ts";
 import { startTally } from "./support/tally.ts";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
-import { Bulletin, type News } from "../src/workers/bulletin.ts";
+import { Bulletin } from "../src/workers/bulletin.ts";
+import type { News } from "../src/workers/gathered-news.ts";
 import { happened, until } from "./support/until.ts";
 
 const server = await startPostgres({ fsync: "off" });

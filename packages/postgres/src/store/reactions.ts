@@ -1,7 +1,8 @@
 import type { StoreContext } from "@countersign/sender/store";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
-import type { Bulletin, BulletinListener, News } from "../workers/bulletin.ts";
+import type { Bulletin, BulletinListener } from "../workers/bulletin.ts";
+import type { News } from "../workers/gathered-news.ts";
 import type { Membership, MembershipListener } from "../workers/membership.ts";
 import type { Remarks } from "../workers/remarks.ts";
 import type { HeartbeatRow } from "../workers/worker-statements.ts";

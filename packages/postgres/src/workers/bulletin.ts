@@ -14,22 +14,8 @@ import { RESULT_TYPES } from "../database/result-types.ts";
 import { SERVER_START } from "../database/server-start.ts";
 import { answered } from "../database/within.ts";
 import type { Names } from "../schema/names.ts";
+import { GatheredNews, type News } from "./gathered-news.ts";
 import type { Membership } from "./membership.ts";
-
-/** The notice of one process to the others. */
-export interface News {
-  /** Destinations for which something was stored, as [source, destination]. */
-  readonly stirred?: readonly (readonly [string, string])[] | undefined;
-  /** Ids of deliveries that have ended. */
-  readonly ended?: readonly string[] | undefined;
-  readonly events?: readonly RemoteEvent[] | undefined;
-  /** The list of workers has changed. */
-  readonly list?: true | undefined;
-  /** Version of the settings. */
-  readonly settings?: number | undefined;
-  /** Something happened that no notice tells. */
-  readonly missed?: true | undefined;
-}
 
 interface Notice extends News {
   readonly from: string;
@@ -38,7 +24,6 @@ interface Notice extends News {
 
 /** PostgreSQL takes less than 8,000 bytes. */
 const MAX_BYTES = 7_900;
-const ENDED_AT_ONCE = 120;
 const RETRY_MS = 500;
 
 /** How long to wait for one's own notice before concluding that a pooler is in between. */
@@ -61,13 +46,8 @@ export class Bulletin {
   readonly #membership: Pick<Membership, "hasOthers">;
   readonly #from: string;
   #listener: BulletinListener | undefined;
-  #stirred = new Map<string, readonly [string, string]>();
-  #ended: string[] = [];
-  #events: RemoteEvent[] = [];
-  #list = false;
-  #missed = false;
-  #settings: number | undefined;
-  #sending = false;
+  readonly #gathered = new GatheredNews();
+  #isSending = false;
   #client: PostgresClient | undefined;
   #hears = false;
   #isDeaf = false;
@@ -159,17 +139,11 @@ export class Bulletin {
   }
 
   tell(news: News): void {
-    const { stirred = [], ended = [], events = [], list, missed, settings } = news;
-    if (this.#isClosed || !this.#membership.hasOthers) {
-      if (list === undefined && settings === undefined) return;
-    }
-    for (const pair of stirred) this.#stirred.set(pair[1], pair);
-    this.#ended.push(...ended);
-    this.#events.push(...events);
-    this.#list ||= list === true;
-    this.#missed ||= missed === true;
-    this.#settings = settings ?? this.#settings;
-    if (!this.#sending) void this.#send();
+    // Before the first heartbeat it is not known who else is there.
+    const isForAll = news.list !== undefined || news.settings !== undefined;
+    if (!isForAll && (this.#isClosed || !this.#membership.hasOthers)) return;
+    this.#gathered.add(news);
+    if (!this.#isSending) void this.#send();
   }
 
   close(): void {
@@ -181,56 +155,17 @@ export class Bulletin {
 
   /** Sends what has gathered, one notice after another. */
   async #send(): Promise<void> {
-    this.#sending = true;
+    this.#isSending = true;
     await new Promise((resolve) => setImmediate(resolve));
     try {
-      while (this.#hasNews()) await this.#notify(this.#next());
+      while (!this.#gathered.isEmpty) {
+        const bytes = MAX_BYTES - Buffer.byteLength(JSON.stringify({ from: this.#from }));
+        await this.#notify({ from: this.#from, ...this.#gathered.take(bytes) });
+      }
     } catch {
       // No process was notified: they find out by asking.
     }
-    this.#sending = false;
-  }
-
-  #hasNews(): boolean {
-    return (
-      this.#stirred.size > 0 ||
-      this.#ended.length > 0 ||
-      this.#events.length > 0 ||
-      this.#list ||
-      this.#missed ||
-      this.#settings !== undefined
-    );
-  }
-
-  #next(): Notice {
-    const isTooMuch = this.#ended.length > ENDED_AT_ONCE * 20;
-    const ended = isTooMuch ? [] : this.#ended.splice(0, ENDED_AT_ONCE);
-    if (isTooMuch) this.#ended = [];
-    const notice: Notice = {
-      from: this.#from,
-      ...(this.#stirred.size > 0 && { stirred: [...this.#stirred.values()] }),
-      ...(ended.length > 0 && { ended }),
-      ...(this.#list && { list: true as const }),
-      ...(this.#settings !== undefined && { settings: this.#settings }),
-      ...((isTooMuch || this.#missed) && { missed: true as const }),
-    };
-    const events = this.#eventsThatFit(MAX_BYTES - Buffer.byteLength(JSON.stringify(notice)) - 20);
-    this.#stirred = new Map();
-    this.#list = false;
-    this.#missed = false;
-    this.#settings = undefined;
-    return events.length > 0 ? { ...notice, events } : notice;
-  }
-
-  /** Events are for people who watch: those that do not fit are left out. */
-  #eventsThatFit(bytes: number): readonly RemoteEvent[] {
-    let left = bytes;
-    const events = this.#events.filter((event) => {
-      left -= Buffer.byteLength(JSON.stringify(event)) + 1;
-      return left > 0;
-    });
-    this.#events = [];
-    return events;
+    this.#isSending = false;
   }
 
   async #notify(notice: Notice): Promise<void> {
