@@ -64,7 +64,7 @@ describe("without the database's code for this machine", () => {
   ])("says in one line what is missing: %s", async (...args) => {
     const { code, stderr } = await runCommand(args, { env });
     expect(stderr).toMatch(
-      /^countersign: The store :memory: cannot be opened: its database, libsql, cannot be loaded\. .*\n$/,
+      /^countersign: The store :memory: cannot be opened: the database, libsql, cannot be loaded\. .*\n$/,
     );
     expect(code).toBe(2);
   });

@@ -7,7 +7,7 @@ import type { StoredPart } from "../store/stored-part.ts";
 import { loadLibsql } from "./load-libsql.ts";
 import { openDatabase } from "./open-database.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
-import { storeErrorOf } from "./sqlite-error.ts";
+import { notLoaded, storeErrorOf } from "./sqlite-error.ts";
 import { StoredFile } from "./stored-file.ts";
 
 /** What {@link moveSqliteStore} has moved. */
@@ -66,7 +66,7 @@ export async function moveSqliteStore(options: MoveOptions): Promise<MovedCounts
   checkPort("moveSqliteStore({ to })", to, ["take"]);
   const path = resolve(given);
   if (!existsSync(path)) throw new StoreError("ERR_STORE_OPEN", `There is no store at ${path}.`);
-  const libsql = await loadLibsql(path);
+  const libsql = await loadLibsql(notLoaded(path));
   try {
     const { db, unlock } = openDatabase(path, libsql);
     try {

@@ -52,6 +52,12 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   return new StoreError("ERR_STORE_FAILED", `The store ${path} failed: ${message}`, cause);
 }
 
+/** Makes the error of a store whose database cannot be loaded. */
+export function notLoaded(path: string): (reason: string, cause: unknown) => StoreError {
+  return (reason, cause) =>
+    new StoreError("ERR_STORE_OPEN", `The store ${path} cannot be opened: ${reason}`, cause);
+}
+
 /** The error of a store that is used before it is opened, or after it was closed. */
 export function closedError(path: string): StoreError {
   return new StoreError(

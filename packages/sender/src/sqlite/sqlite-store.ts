@@ -16,7 +16,7 @@ import { LogFile } from "./log-file.ts";
 import { MEMORY_PATH, openDatabase } from "./open-database.ts";
 import { OpenStore, type OpenStoreOptions } from "./open-store.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
-import { closedError, storeErrorOf } from "./sqlite-error.ts";
+import { closedError, notLoaded, storeErrorOf } from "./sqlite-error.ts";
 
 /** Where and how a {@link sqliteStore} keeps deliveries. */
 export interface SqliteStoreOptions {
@@ -83,7 +83,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   return {
     async open(context) {
       try {
-        const libsql = await loadLibsql(path);
+        const libsql = await loadLibsql(notLoaded(path));
         assertNew();
         const { db, unlock, generation } = openDatabase(path, libsql);
         // Nobody waits for what fails while it sweeps or looks for what is due, so nothing else makes a StoreError of it.

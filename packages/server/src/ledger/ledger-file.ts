@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import type Database from "libsql";
 import { messageOf } from "@countersign/protocol";
-import { inTransaction, LogFile, makeFilePrivate } from "@countersign/sender";
+import { inTransaction, loadLibsql, LogFile, makeFilePrivate } from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { SeenTable } from "./seen-table.ts";
 
@@ -40,7 +40,10 @@ export type Statements = Readonly<
  * @throws ServerError if the file is not a ledger, or was written by a newer version, or libsql cannot be loaded.
  */
 export async function openLedgerFile(path: string): Promise<LedgerFile> {
-  const libsql = await loadLibsql();
+  const libsql = await loadLibsql(
+    (reason, cause) =>
+      new ServerError("ERR_DATA_UNREADABLE", `Rejected messages cannot be kept: ${reason}`, cause),
+  );
   if (path !== ":memory:") makePrivate(path);
   const db = new libsql(path);
   try {
@@ -85,24 +88,6 @@ function prepare(db: Database.Database): Statements {
 
 function versionOf(db: Database.Database): number {
   return (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
-}
-
-/**
- * Loads libsql, which is compiled for each platform: only when a server starts, so that other commands work without it.
- *
- * @throws ServerError when there is no build for this machine, or Node may not load it
- */
-async function loadLibsql(): Promise<typeof Database> {
-  try {
-    const { default: libsql } = await import("libsql");
-    return libsql;
-  } catch (error) {
-    throw new ServerError(
-      "ERR_DATA_UNREADABLE",
-      `Rejected messages cannot be kept: the database, libsql, cannot be loaded. Install the packages on this machine, with the optional ones; under Node's permission model, allow addons. (${messageOf(error).split("\n", 1)[0]})`,
-      error,
-    );
-  }
 }
 
 /** Readable by its owner only, since it contains rejected messages. SQLite gives its other files the mode of this one. */

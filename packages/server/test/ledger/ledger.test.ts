@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { promisify } from "node:util";
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { rejection } from "../../src/ingest/rejections.ts";
@@ -35,6 +37,17 @@ function rowsIn(path: string, table: string): number {
 }
 
 describe("the ledger", () => {
+  it("says what to install where its database cannot be loaded", async () => {
+    const module = JSON.stringify(new URL("../../dist/ledger/ledger-file.js", import.meta.url));
+    const code = `const { openLedgerFile } = await import(${module});
+      await openLedgerFile(":memory:").catch(({ code, message }) => console.log(code, message));`;
+    const args = ["--no-addons", "--input-type=module", "--eval", code];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    expect(stdout).toMatch(
+      /^ERR_DATA_UNREADABLE Rejected messages cannot be kept: the database, libsql, cannot be loaded\. Install .*\n$/,
+    );
+  });
+
   it("keeps the last thousand rejected messages, however many there were", async () => {
     const ledger = await open();
     for (let n = 0; n < 6; n += 1) {
