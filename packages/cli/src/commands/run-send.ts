@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import type { MessageType } from "@countersign/sender";
-import { adviceFor, answerText, budgetText, durationText, isSlow } from "@countersign/sender/explain";
+import { adviceFor, answerText } from "@countersign/sender/explain";
 import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
 import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
@@ -13,6 +13,7 @@ import type { SentMessage } from "../send/send-message.ts";
 import { proxyOf, type ProxyFlags } from "./proxy-options.ts";
 import { reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { saidOf } from "../terminal/said-of.ts";
+import { tookOf } from "../terminal/took-of.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 import { UsageError } from "../errors/usage-error.ts";
 
@@ -148,11 +149,9 @@ function report(
   }
   const mark = ok ? colors.green("delivered") : colors.red("not delivered");
   const place = where === undefined ? "" : `${where}: `;
-  const took = isSlow(attempt.durationMs, ATTEMPT_TIMEOUT_MS)
-    ? colors.yellow(budgetText(attempt.durationMs, ATTEMPT_TIMEOUT_MS))
-    : durationText(attempt.durationMs);
-  const how = attempt.status === undefined ? ", after" : " in";
-  print(`${place}${mark}: ${type} to ${to}: ${answerText(attempt)}${how} ${took}`);
+  const took = tookOf(attempt, ATTEMPT_TIMEOUT_MS);
+  const after = took.isSlow ? colors.yellow(took.text) : took.text;
+  print(`${place}${mark}: ${type} to ${to}: ${answerText(attempt)}${after}`);
   const said = ok ? undefined : saidOf(attempt);
   if (said !== undefined) print(JSON.stringify(said));
 }

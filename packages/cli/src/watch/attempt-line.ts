@@ -2,9 +2,7 @@ import {
   adviceFor,
   type AdviceContext,
   answerText,
-  budgetText,
   durationText,
-  isSlow,
   ordinal,
   shortId,
   verdictOf,
@@ -13,6 +11,7 @@ import {
 import type { AttemptEventJson, DeliveryJson } from "@countersign/server";
 import { clockTime } from "../terminal/clock-time.ts";
 import { saidOf } from "../terminal/said-of.ts";
+import { tookOf } from "../terminal/took-of.ts";
 import { printable } from "../terminal/terminal.ts";
 import type { Part, Tone } from "../terminal/layout.ts";
 
@@ -72,15 +71,14 @@ function resultPart(attempt: AttemptEventJson, context: LineContext): Part {
     const alarm = `${text}  ${fault}: ${answerText(attempt)}`;
     return { text: `${alarm} in ${durationText(durationMs)}`, short: alarm, tone: "alarm" };
   }
-  const slow = status !== undefined && isSlow(durationMs, context.budgetMs);
-  const took = slow ? budgetText(durationMs, context.budgetMs) : durationText(durationMs);
+  const took = tookOf(attempt, context.budgetMs);
   const injected = fault === "" ? "" : ` (fault: ${fault})`;
   const tone: Tone = { delivered: "good", failed: "bad", accepted_fragment: "alarm", injected: "warn" }[
     kind
   ] as Tone;
   if (status === undefined)
-    return { text: `${text}, after ${took}${injected}`, short: `${text}${injected}`, tone, shrinks: true };
-  return { text: `${text} in ${took}${injected}`, tone: slow && tone === "good" ? "warn" : tone };
+    return { text: `${text}${took.text}${injected}`, short: `${text}${injected}`, tone, shrinks: true };
+  return { text: `${text}${took.text}${injected}`, tone: took.isSlow && tone === "good" ? "warn" : tone };
 }
 
 /** The next step of a delivery, as the end of a line. */
