@@ -1,3 +1,5 @@
+import { withoutStacks } from "@countersign/protocol";
+
 /** Why a request is not accepted as a webhook. Stable: programs may compare it. */
 export type WebhookErrorCode =
   | "ERR_METHOD_NOT_ALLOWED"
@@ -167,12 +169,10 @@ export class WebhookError extends Error {
 
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {
     const { status, message, hint, headers } = CODES[code];
-    // Forgeries are free to send. Capturing a stack, which says nothing about a request, is half of what one costs. Reflect:
-    // a frozen Error must not make this throw.
-    const { stackTraceLimit } = Error;
-    Reflect.set(Error, "stackTraceLimit", 0);
+    // Forgeries are free to send, and a stack says nothing about a request.
+    const withStacks = withoutStacks();
     super(options.message ?? message, options.cause === undefined ? {} : { cause: options.cause });
-    Reflect.set(Error, "stackTraceLimit", stackTraceLimit);
+    withStacks();
     this.code = code;
     this.status = status;
     this.statusCode = status;

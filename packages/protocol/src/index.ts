@@ -64,3 +64,4 @@ export { codeOf, connectionMessageOf, errorOf, isError, messageOf, type ErrorRea
 export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";
 export { ValidationError, type CallRule } from "./validation-error.ts";
 export { virtualClock, type VirtualClock } from "./virtual-clock.ts";
+export { withoutStacks } from "./without-stacks.ts";

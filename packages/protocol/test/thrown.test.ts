@@ -1,6 +1,6 @@
-import { codeOf, connectionMessageOf, errorOf, isError } from "@countersign/protocol";
+import { codeOf, connectionMessageOf, errorOf, isError, withoutStacks } from "@countersign/protocol";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 
 /** As Node 24 and later say it of a certificate that no authority vouches for. */
 const SELF_SIGNED = Object.assign(
@@ -43,4 +43,16 @@ it("an error of another realm is one, and keeps its code; an answer with a messa
   const foreign: unknown = runInNewContext('Object.assign(new Error("no"), { code: "ENOENT" })');
   expect([isError(foreign), codeOf(foreign), errorOf(foreign)]).toEqual([true, "ENOENT", foreign]);
   expect(isError({ message: "no" })).toBe(false);
+});
+
+it("makes errors without stacks, and with them again, and throws nothing where Error is frozen", () => {
+  const withStacks = withoutStacks();
+  const without = new Error("quick");
+  withStacks();
+  expect(without.stack).toBe("Error: quick");
+  expect(new Error("usual").stack).toContain("thrown.test");
+  const limit = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit");
+  onTestFinished(() => void Object.defineProperty(Error, "stackTraceLimit", limit ?? {}));
+  Object.defineProperty(Error, "stackTraceLimit", { ...limit, writable: false });
+  expect(() => withoutStacks()()).not.toThrow();
 });

@@ -12,6 +12,7 @@ import {
   OBJECT_FIELDS,
   TEXT_FIELDS,
   utf8Bytes,
+  withoutStacks,
   type CallType,
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
@@ -84,11 +85,10 @@ const TOO_LARGE_WITH_TRAITS =
 class Rejected extends Error {
   readonly reason: RejectionReason;
   constructor(reason: RejectionReason, detail: string = REJECTION_REASONS[reason]) {
-    // Nobody asks where it was thrown. To find that out takes most of the time of a batch that has nothing else.
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
+    // Nobody asks where it was thrown.
+    const withStacks = withoutStacks();
     super(detail);
-    Error.stackTraceLimit = stackTraceLimit;
+    withStacks();
     this.reason = reason;
   }
 }

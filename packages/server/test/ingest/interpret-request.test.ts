@@ -1,6 +1,6 @@
 import type { JudgedCall } from "@countersign/sender";
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { interpretRequest, type Interpretation } from "../../src/ingest/interpret-request.ts";
 import type { IngestedCall } from "../../src/ingest/normalize-call.ts";
 import type { Rejection } from "../../src/ingest/rejections.ts";
@@ -271,6 +271,15 @@ describe("the messages of a batch", () => {
       [2, "not_an_object"],
       [4, "missing_event"],
     ]);
+  });
+
+  it("gives each message its own verdict where Error is frozen: one that was rejected failed the whole batch", async () => {
+    const limit = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit");
+    onTestFinished(() => void Object.defineProperty(Error, "stackTraceLimit", limit ?? {}));
+    Object.defineProperty(Error, "stackTraceLimit", { ...limit, writable: false });
+    const { calls, rejections } = await batch({ batch: [7, { type: "identify", userId: "u" }] });
+    expect(rejections.map(({ reason }) => reason)).toEqual(["not_an_object"]);
+    expect(calls).toHaveLength(1);
   });
 
   it.each([
