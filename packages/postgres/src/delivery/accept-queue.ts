@@ -21,6 +21,7 @@ import type { Membership } from "../workers/membership.ts";
 import type { Remarks } from "../workers/remarks.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { Lane } from "./lane.ts";
+import type { Lanes } from "./lanes.ts";
 import { isRepeat, keysOf, ownRepeatsOf, repeatsOf } from "./repeats.ts";
 import { splitBySize } from "./split-by-size.ts";
 
@@ -44,6 +45,7 @@ export interface AcceptQueueOptions {
   readonly connections: Connections;
   readonly names: Names;
   readonly partitions: DayPartitions;
+  readonly lanes: Lanes;
   readonly dispatcher: Dispatcher;
   readonly claims: Claims;
   readonly membership: Membership;
@@ -177,14 +179,14 @@ export class AcceptQueue {
   /** The deliveries to claim with the command that stores them: those that are next in their lane, if it has room. */
   #offersOf(group: readonly Waiting[]): ReadonlyMap<string, Offer> {
     const offers = new Map<string, Offer>();
-    const { dispatcher, membership } = this.#options;
+    const { lanes, membership } = this.#options;
     if (!membership.mayClaim) return offers;
     for (const { acceptance, ownRepeats } of group) {
       for (const delivery of acceptance.deliveries) {
-        const lane = dispatcher.lane(delivery.destination);
+        const lane = lanes.of(delivery.destination);
         const message = acceptance.messages[delivery.message];
         if (lane === undefined || message === undefined || ownRepeats.has(message.call)) continue;
-        if (!lane.isNext(message.acceptedAt) || lane.roomForNew(dispatcher.shareOf(lane)) === 0) continue;
+        if (!lane.isNext(message.acceptedAt) || lane.roomForNew(lanes.shareOf(lane)) === 0) continue;
         lane.reserved += 1;
         offers.set(delivery.id, { lane, due: firstRoundOf(delivery, message) });
       }

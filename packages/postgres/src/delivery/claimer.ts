@@ -10,6 +10,7 @@ import { type ClaimedRow, dueDeliveryOf } from "../tables/delivery-rows.ts";
 import type { Claims } from "../workers/claims.ts";
 import type { Membership } from "../workers/membership.ts";
 import type { Lane } from "./lane.ts";
+import type { Lanes } from "./lanes.ts";
 
 /** The most deliveries that one command claims: their bodies are in memory. */
 const MOST_AT_ONCE = 500;
@@ -24,9 +25,7 @@ export interface ClaimerOptions {
   readonly clock: Clock;
   readonly claims: Claims;
   readonly membership: Membership;
-  readonly lanes: () => Iterable<Lane>;
-  /** This worker's part of a lane's concurrency. */
-  readonly shareOf: (lane: Lane) => number;
+  readonly lanes: Lanes;
   readonly handOver: (lane: Lane, due: DueDelivery, worker: string, claim: number) => void;
   /** A claimed delivery has no body. */
   readonly bodyless: (lane: Lane, due: DueDelivery, worker: string, claim: number) => void;
@@ -79,9 +78,10 @@ export class Claimer {
   /** The lanes of this source with room. Each gets an equal part of what one command claims, and they take turns. */
   #wanted(source: string): readonly Wanted[] {
     const open: Wanted[] = [];
-    for (const lane of this.#options.lanes()) {
+    const { lanes } = this.#options;
+    for (const lane of lanes.all()) {
       if (lane.options.source !== source || lane.isDrained || lane.isStopped) continue;
-      const room = lane.room(this.#options.shareOf(lane));
+      const room = lane.room(lanes.shareOf(lane));
       if (room > 0) open.push({ lane, room, stirs: lane.stirs });
     }
     if (open.length === 0) return open;

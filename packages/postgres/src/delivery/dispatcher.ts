@@ -14,9 +14,9 @@ import { peekSql } from "../tables/claim-statement.ts";
 import type { Bulletin } from "../workers/bulletin.ts";
 import type { Claims } from "../workers/claims.ts";
 import type { Membership } from "../workers/membership.ts";
-import type { KnownClaim } from "../workers/worker-table.ts";
 import { Claimer } from "./claimer.ts";
 import { type HandOver, Lane } from "./lane.ts";
+import type { Lanes } from "./lanes.ts";
 import type { Settler } from "./settler.ts";
 
 /** The parts of the store that a dispatcher uses. */
@@ -26,6 +26,7 @@ export interface DispatcherOptions {
   readonly clock: Clock;
   readonly claims: Claims;
   readonly settler: Settler;
+  readonly lanes: Lanes;
   readonly membership: Membership;
   readonly bulletin: Bulletin;
   /** A delivery has ended. */
@@ -33,13 +34,10 @@ export interface DispatcherOptions {
   readonly failed: (error: Error) => void;
 }
 
-/** The lanes of this process. Hands claimed deliveries over to the engine, and passes their settlements to the settler. */
+/** Hands claimed deliveries over to the engine, as the lanes have room, and passes their settlements to the settler. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   readonly #claimer: Claimer;
-  readonly #lanes = new Map<string, Lane>();
-  /** Lanes that were stopped, and still have deliveries in progress. */
-  readonly #leaving = new Set<Lane>();
   readonly #memory = { bytes: 0 };
   /** The lane of each delivery whose attempts ended in this turn of the event loop. Its connection is free in the next turn. */
   readonly #freeing: Lane[] = [];
@@ -49,15 +47,13 @@ export class Dispatcher {
     this.#options = options;
     this.#claimer = new Claimer({
       ...options,
-      lanes: () => this.#lanes.values(),
-      shareOf: (lane) => this.shareOf(lane),
       handOver: (lane, due, worker, claim) => this.run(lane, due, worker, claim),
       bodyless: (lane, due, worker, claim) => this.#fail(lane, due, worker, claim),
     });
   }
 
   consume(destination: string, concurrency: number, handler: DeliveryHandler): Consumer {
-    const { clock } = this.#options;
+    const { clock, lanes, membership } = this.#options;
     const source = sourceOf(destination);
     const wake = ({ options }: Lane): void => this.pump(options.source);
     const lane = new Lane({
@@ -68,60 +64,31 @@ export class Dispatcher {
       clock,
       wake,
       memory: this.#memory,
-      hasOthers: () => this.#options.membership.hasOthers,
+      hasOthers: () => membership.hasOthers,
     });
-    this.#lanes.set(destination, lane);
+    lanes.add(lane);
     lane.stir();
     this.pump(source);
-    return {
-      stop: async () => {
-        if (this.#lanes.get(destination) === lane) this.#lanes.delete(destination);
-        await this.#stop(lane);
-      },
-    };
+    return { stop: () => this.#stop(lane) };
   }
 
   /** Stops every lane; resolves when nothing is under way. */
   async close(): Promise<void> {
-    await Promise.all([...this.#lanes.values()].map((lane) => this.#stop(lane)));
+    await Promise.all(this.#options.lanes.all().map((lane) => this.#stop(lane)));
   }
 
   async #stop(lane: Lane): Promise<void> {
-    const stopped = lane.stop();
-    this.#leaving.add(lane);
+    const left = this.#options.lanes.leave(lane, lane.stop());
     this.pump(lane.options.source);
     for (const waiting of lane.takeWaiting()) void this.#giveBack(waiting);
-    await stopped;
-    this.#leaving.delete(lane);
-  }
-
-  lane(destination: string): Lane | undefined {
-    return this.#lanes.get(destination);
-  }
-
-  /** This worker's part of a lane's concurrency. */
-  shareOf({ options }: Lane): number {
-    return this.#options.membership.share(options.concurrency, options.destination);
-  }
-
-  /** Whether no lane has more under way than its share. */
-  isWithinShares(): boolean {
-    return [...this.#lanes.values()].every((lane) => lane.delivering <= this.shareOf(lane));
-  }
-
-  /** The claims that this process knows of. A claim whose answer was lost has another number, and is not among them. */
-  claimed(): readonly KnownClaim[] {
-    const lanes = new Set([...this.#lanes.values(), ...this.#leaving]);
-    return [...lanes].flatMap(({ inFlight }) =>
-      inFlight.items().map(({ due, claim }) => ({ id: encodeText(due.delivery.id), claim })),
-    );
+    await left;
   }
 
   /** Looks for due deliveries of these destinations: others may have stored some. */
   stir(destinations: Iterable<string>): void {
     const sources = new Set<string>();
     for (const destination of destinations) {
-      const lane = this.#lanes.get(destination);
+      const lane = this.#options.lanes.of(destination);
       lane?.stir();
       if (lane !== undefined) sources.add(lane.options.source);
     }
@@ -136,8 +103,9 @@ export class Dispatcher {
 
   /** Looks for due deliveries of all destinations, and starts those that wait, since shares may have grown. */
   stirAll(): void {
-    for (const lane of this.#lanes.values()) this.#startWaiting(lane);
-    this.stir(this.#lanes.keys());
+    const lanes = this.#options.lanes.all();
+    for (const lane of lanes) this.#startWaiting(lane);
+    this.stir(lanes.map(({ options }) => options.destination));
   }
 
   /** Claims what is due, where there is room for it. */
@@ -147,9 +115,9 @@ export class Dispatcher {
 
   /** Asks the database, once for all destinations, when they are due next: a notice may be missing. */
   async peek(): Promise<void> {
-    const lanes = [...this.#lanes.values()];
-    if (lanes.length === 0) return;
     const { connections, names, clock } = this.#options;
+    const lanes = this.#options.lanes.all();
+    if (lanes.length === 0) return;
     const statement = { text: peekSql(names) };
     const of = (pick: (lane: Lane) => string): readonly string[] =>
       lanes.map((lane) => encodeText(pick(lane)));
@@ -161,7 +129,7 @@ export class Dispatcher {
     for (const { destination, due_at: dueAt } of rows) {
       const name = decodeText(destination);
       if (dueAt <= clock.now()) due.push(name);
-      else this.#lanes.get(name)?.wakeBy(dueAt);
+      else this.#options.lanes.of(name)?.wakeBy(dueAt);
     }
     this.stir(due);
   }
@@ -195,12 +163,13 @@ export class Dispatcher {
 
   /** Gives back deliveries that would wait too long here, if other processes may have a place. */
   async giveBackLate(): Promise<void> {
-    if (!this.#options.membership.hasOthers) return;
+    const { lanes, membership, bulletin } = this.#options;
+    if (!membership.hasOthers) return;
     const now = performance.now();
-    const late = [...this.#lanes.values()].flatMap((lane) => lane.takeLate(this.shareOf(lane), now));
+    const late = lanes.all().flatMap((lane) => lane.takeLate(lanes.shareOf(lane), now));
     await Promise.all(late.map((handOver) => this.#giveBack(handOver)));
     const destinations = new Set(late.map(({ lane }) => lane.options.destination));
-    this.#options.bulletin.tellStirred([...destinations]);
+    bulletin.tellStirred([...destinations]);
   }
 
   /** Ends a claim before its first attempt: the delivery is due as before, and any worker may claim it. */
@@ -216,7 +185,7 @@ export class Dispatcher {
 
   #startWaiting(lane: Lane): void {
     if (lane.waiting === 0 || !this.#options.membership.mayDeliver()) return;
-    const share = this.shareOf(lane);
+    const share = this.#options.lanes.shareOf(lane);
     while (lane.waiting > 0 && lane.places(share) > 0) {
       const next = lane.nextWaiting();
       if (next === undefined) return;
@@ -272,13 +241,14 @@ export class Dispatcher {
       lane.stir();
     }
     // Only this lane has more room than before: the others need not be looked at if it claims nothing.
-    if (!lane.isDrained && lane.room(this.shareOf(lane)) > 0) this.pump(source);
+    if (!lane.isDrained && lane.room(this.#options.lanes.shareOf(lane)) > 0) this.pump(source);
   }
 
   #postponed(lane: Lane, dueAt: number): void {
     const { clock, bulletin } = this.#options;
     // This process will not claim it.
-    if (lane.isStopped || this.shareOf(lane) === 0) bulletin.tellStirred([lane.options.destination]);
+    if (lane.isStopped || this.#options.lanes.shareOf(lane) === 0)
+      bulletin.tellStirred([lane.options.destination]);
     else if (dueAt <= clock.now()) lane.stir();
     else lane.wakeBy(dueAt);
   }

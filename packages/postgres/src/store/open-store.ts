@@ -15,6 +15,7 @@ import type { Connections } from "../database/connections.ts";
 import { failureOf } from "../database/store-errors.ts";
 import { Dispatcher } from "../delivery/dispatcher.ts";
 import { Intake } from "../delivery/intake.ts";
+import { Lanes } from "../delivery/lanes.ts";
 import { RepeatQueue } from "../delivery/repeat-queue.ts";
 import { Settler } from "../delivery/settler.ts";
 import { DayPartitions } from "../schema/day-partitions.ts";
@@ -74,7 +75,8 @@ export class OpenStore {
     const membership = new Membership({ connections, table: workers, claims, clock, leaseMs, stateChanged });
     const bulletin = new Bulletin(connections, names, membership);
     const remarks = new Remarks(membership, bulletin, leaseMs);
-    const base = { connections, names, partitions, clock, claims, membership, bulletin, remarks };
+    const lanes = new Lanes(membership);
+    const base = { connections, names, partitions, clock, claims, membership, bulletin, remarks, lanes };
     const now = (): number => clock.now() - membership.clockSetByMs;
     const settler = new Settler({ connections, names, partitions, now, failed: context.failed });
     const dispatcher = new Dispatcher({ ...base, settler, ended, failed: context.failed });

@@ -1,5 +1,6 @@
 import type { StoreContext } from "@countersign/sender/store";
 import type { Dispatcher } from "../delivery/dispatcher.ts";
+import type { Lanes } from "../delivery/lanes.ts";
 import type { SettingsTable } from "../tables/settings-table.ts";
 import type { Bulletin, BulletinListener } from "../workers/bulletin.ts";
 import type { News } from "../workers/gathered-news.ts";
@@ -17,6 +18,7 @@ export interface ReactionsOptions {
   readonly membership: Membership;
   readonly bulletin: Bulletin;
   readonly remarks: Remarks;
+  readonly lanes: Lanes;
   readonly dispatcher: Dispatcher;
   readonly maintenance: Maintenance;
   readonly lookout: Lookout;
@@ -64,11 +66,11 @@ export class Reactions implements BulletinListener, MembershipListener {
   }
 
   isWithinShares(): boolean {
-    return this.#parts.dispatcher.isWithinShares();
+    return this.#parts.lanes.isWithinShares();
   }
 
   claimed(): readonly KnownClaim[] {
-    return this.#parts.dispatcher.claimed();
+    return this.#parts.lanes.claimed();
   }
 
   remark(): string | undefined {
