@@ -276,15 +276,15 @@ describe.skipIf(SKIPPED !== undefined)(
         const { next, proxy, open } = await startMove();
         const reached = open(where);
         const before = await reached();
-        expect(reached.connections.keepTo(before.server)).toBe(false);
+        expect(reached.connections.server.keepTo(before.server)).toBe(false);
         proxy.leadNew(next.port);
         expect(await reached()).toEqual(before);
         const { server } = await open(where)();
-        expect(reached.connections.keepTo(server)).toBe(true);
+        expect(reached.connections.server.keepTo(server)).toBe(true);
         const after = await reached();
         expect(after.server).toBe(server);
         expect(await reached()).toEqual(after);
-        expect(reached.connections.keepTo(server)).toBe(false);
+        expect(reached.connections.server.keepTo(server)).toBe(false);
         expect(await reached()).toEqual(after);
       },
     );
@@ -293,7 +293,7 @@ describe.skipIf(SKIPPED !== undefined)(
       const { next, proxy, open } = await startMove();
       const reached = open("a URL");
       const before = await reached();
-      reached.connections.keepTo(before.server);
+      reached.connections.server.keepTo(before.server);
       proxy.lead(next.port);
       let after = before;
       await until("the other server answers", async () => {
@@ -301,7 +301,7 @@ describe.skipIf(SKIPPED !== undefined)(
         return after.server !== before.server;
       });
       for (let times = 0; times < 3; times += 1) expect(await reached()).toEqual(after);
-      reached.connections.keepTo(after.server);
+      reached.connections.server.keepTo(after.server);
       expect(await reached()).toEqual(after);
     });
   },

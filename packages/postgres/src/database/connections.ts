@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "@countersign/sender/store";
 import type pg from "pg";
 import { isError, messageOf as textOf } from "@countersign/protocol";
+import { CurrentServer } from "./current-server.ts";
 import { Gate } from "./gate.ts";
 import {
   breaksConnection,
@@ -13,7 +14,7 @@ import {
 } from "./postgres-error.ts";
 import { throwOfRead } from "./store-errors.ts";
 import { endingOf, giveBack, type PostgresClient, type PostgresPool, takeFrom } from "./postgres-pool.ts";
-import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, serverOf, SETTINGS } from "./own-pool.ts";
+import { LISTEN_SETTINGS, ownPool, READ_SETTINGS, SETTINGS } from "./own-pool.ts";
 import { RESULT_TYPES } from "./result-types.ts";
 import { Turns } from "./turns.ts";
 import { ANSWER_MS, answered, ENDS_WITHIN_MS, within } from "./within.ts";
@@ -67,13 +68,8 @@ export class Connections {
   #lostUntil = Number.NEGATIVE_INFINITY;
   /** Connections whose transaction could not be ended: the next command on one would be part of it. */
   readonly #inTransaction = new WeakSet<PostgresClient>();
-  /** The server that has answered the last heartbeat, by its start. */
-  #server: number | undefined;
-  /** When it has, and when it first had since another, by `performance.now()`. */
-  #answeredAt = Number.NEGATIVE_INFINITY;
-  #movedAt = Number.NEGATIVE_INFINITY;
-  /** When each connection was first used. */
-  readonly #firstUses = new WeakMap<PostgresClient, number>();
+  /** The server that answers the heartbeats. */
+  readonly server: CurrentServer = new CurrentServer();
 
   constructor(where: { readonly url?: string | undefined; readonly pool?: PostgresPool | undefined }) {
     this.#url = where.url;
@@ -102,26 +98,6 @@ export class Connections {
    */
   get lostUntil(): number {
     return this.#lostUntil;
-  }
-
-  /**
-   * A heartbeat was answered by this server. Connections that were made before and lead to another one are not used any more: one
-   * that only reads would not notice that it is read-only by now, and old.
-   *
-   * @param server Its start.
-   * @returns Whether the last heartbeat was answered by another one.
-   */
-  keepTo(server: number): boolean {
-    const hasMoved = this.isOther(server);
-    this.#server = server;
-    this.#answeredAt = performance.now();
-    if (hasMoved) this.#movedAt = this.#answeredAt;
-    return hasMoved;
-  }
-
-  /** Whether a server is another one than that of the last heartbeat. */
-  isOther(server: number): boolean {
-    return this.#server !== undefined && server !== this.#server;
   }
 
   /**
@@ -240,20 +216,9 @@ export class Connections {
   async #connected(pool: PostgresPool, until: number): Promise<PostgresClient> {
     for (;;) {
       const client = await connected(pool, until - performance.now());
-      if (!this.#isOld(client)) return client;
+      if (!this.server.isLeftBy(client)) return client;
       giveBack(client, true);
     }
-  }
-
-  /** One that was made after the last heartbeat may know better than it which server is the primary. */
-  #isOld(client: PostgresClient): boolean {
-    const firstUse = this.#firstUses.get(client) ?? performance.now();
-    this.#firstUses.set(client, firstUse);
-    const server = serverOf(client);
-    // Others' pools and poolers do not say where a connection leads.
-    return server === undefined
-      ? firstUse < this.#movedAt
-      : firstUse < this.#answeredAt && this.isOther(server);
   }
 
   async #send<Row>(

@@ -114,7 +114,7 @@ export class Bulletin {
     try {
       const { rows } = await answered(client.query({ text: WHERE, types: RESULT_TYPES }));
       const [row] = rows as readonly { readonly server: number }[];
-      if (row !== undefined && this.#connections.isOther(row.server)) this.#broke(client);
+      if (row !== undefined && this.#connections.server.isOther(row.server)) this.#broke(client);
     } catch {
       this.#broke(client);
     }

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@countersign/protocol";
-import { LARGEST_SKEW_MS, type StoreState } from "@countersign/sender/store";
+import type { StoreState } from "@countersign/sender/store";
 import type { Connections } from "../database/connections.ts";
 import { isUnknown } from "../database/postgres-error.ts";
 import { failureOf } from "../database/store-errors.ts";
 import type { Claims } from "./claims.ts";
-import { skewOf, unsafeClock } from "./clock-skew.ts";
 import { Heart } from "./heart.ts";
-import { SetClock, setClockReason } from "./set-clock.ts";
 import { Suspects } from "./suspects.ts";
+import { ToldState } from "./told-state.ts";
+import { TrustedClock } from "./trusted-clock.ts";
 import { WorkerList } from "./worker-list.ts";
 import type { HeartbeatRow } from "./worker-statements.ts";
 import type { KnownClaim, WorkerTable } from "./worker-table.ts";
@@ -54,10 +54,10 @@ export interface MembershipListener {
  */
 export class Membership {
   readonly #options: MembershipOptions;
-  readonly #isVirtual: boolean;
   readonly #heart: Heart;
   readonly #suspects: Suspects;
-  readonly #setClock: SetClock;
+  readonly #clock: TrustedClock;
+  readonly #told: ToldState;
   #listener: MembershipListener | undefined;
   #id: string = randomUUID();
   #epoch = 1;
@@ -72,25 +72,21 @@ export class Membership {
   /** Whether it may have removed a worker, and has not looked yet for claims that were under way meanwhile. */
   #isTakingOver = false;
   #lastBeat = Number.NEGATIVE_INFINITY;
-  #unsafe: string | undefined;
   /** Whether something was held back because of the clock, which is to begin when it is right. */
   #isHeldBack = false;
-  #state = "";
-  /** By how much the clock was told to be wrong. */
-  #toldSkewMs = 0;
   #renewing = false;
   #isStopped = false;
 
   constructor(options: MembershipOptions) {
     this.#options = options;
-    this.#isVirtual = "advance" in options.clock;
     const beatMs = Math.min(LONGEST_BEAT_MS, options.leaseMs / 5);
     this.#suspects = new Suspects(beatMs * 0.9);
-    this.#setClock = new SetClock(options.clock);
+    this.#clock = new TrustedClock(options.clock);
+    this.#told = new ToldState(options.stateChanged);
     this.#heart = new Heart({
       beatMs,
       beat: () => this.#beat(),
-      failed: (error) => this.#say({ state: "down", reason: failureOf(error).message }),
+      failed: (error) => this.#told.tell({ state: "down", reason: failureOf(error).message }),
       isWaiting: () => this.#delivers && !this.#isActive,
     });
     this.#list = new WorkerList(this.#id);
@@ -118,14 +114,12 @@ export class Membership {
 
   /** Why nothing may be accepted; undefined when it may. */
   get unsafe(): string | undefined {
-    if (this.#unsafe !== undefined) return this.#unsafe;
-    const byMs = this.clockSetByMs;
-    return byMs === 0 ? undefined : setClockReason(byMs);
+    return this.#clock.unsafe;
   }
 
   /** By how many milliseconds the clock was set since it agreed with the database's. */
   get clockSetByMs(): number {
-    return this.#isVirtual ? 0 : this.#setClock.byMs;
+    return this.#clock.setByMs;
   }
 
   /** Whether what was claimed may be delivered. If not, the listener hears when it may. */
@@ -199,7 +193,7 @@ export class Membership {
 
   async #join(): Promise<void> {
     const { table, leaseMs } = this.#options;
-    const [id, delivers, isVirtual] = [this.#id, this.#delivers, this.#isVirtual];
+    const [id, delivers, { isVirtual }] = [this.#id, this.#delivers, this.#clock];
     this.#joined = await table.join({ id, leaseMs, delivers, isVirtual });
     this.#seen = this.#joined;
     this.#listener?.listChanged();
@@ -248,13 +242,10 @@ export class Membership {
     // Others may have taken its part meanwhile, and are to give it back first.
     if (this.#delivers && (!mine.delivers || (this.#isActive && !this.#isFresh))) this.#isToAnnounce = true;
     this.#lastBeat = sentAt;
-    const reading = { before, after: clock.now(), database: mine.now };
-    this.#unsafe = this.#isVirtual ? undefined : unsafeClock(reading);
-    const up = { state: "up", reason: this.#listener?.remark() } as const;
-    if (this.#unsafe === undefined) {
-      this.#setClock.agrees();
-      this.#say(up);
-    } else this.#sayUnsafe(this.#unsafe, skewOf(reading));
+    this.#clock.compare({ before, after: clock.now(), database: mine.now });
+    const { unsafe } = this;
+    if (unsafe === undefined) this.#told.tell({ state: "up", reason: this.#listener?.remark() });
+    else this.#told.tellUnsafe(unsafe, this.#clock.skewMs);
     this.#keepTo(rows, mine);
     this.#beginHeldBack();
     if (this.#isToAnnounce) await this.#announce();
@@ -267,7 +258,7 @@ export class Membership {
    * an older one: a new one begins, and what is not under way here is released.
    */
   #answeredBy({ server }: HeartbeatRow): void {
-    if (this.#options.connections.keepTo(server)) void this.#renew();
+    if (this.#options.connections.server.keepTo(server)) void this.#renew();
   }
 
   /** Keeps to the newest list; says so once nothing goes beyond what it allows. */
@@ -283,7 +274,7 @@ export class Membership {
   }
 
   #beginHeldBack(): void {
-    if (!this.#isHeldBack || this.#unsafe !== undefined) return;
+    if (!this.#isHeldBack || this.unsafe !== undefined) return;
     this.#isHeldBack = false;
     this.#listener?.mayClaimMore();
   }
@@ -317,21 +308,5 @@ export class Membership {
     this.#list = new WorkerList(this.#id);
     this.#options.claims.lose();
     await this.#join();
-  }
-
-  /** Each reading differs a little. What somebody corrects the clock by must be true, also after the clock was set again. */
-  #sayUnsafe(reason: string, skewMs: number): void {
-    const isTold =
-      this.#state.startsWith("unsafe ") && Math.abs(skewMs - this.#toldSkewMs) <= LARGEST_SKEW_MS;
-    if (isTold) return;
-    this.#toldSkewMs = skewMs;
-    this.#say({ state: "unsafe", reason });
-  }
-
-  #say(state: StoreState): void {
-    const text = `${state.state} ${state.reason ?? ""}`;
-    if (text === this.#state) return;
-    this.#state = text;
-    this.#options.stateChanged(state);
   }
 }
