@@ -138,6 +138,11 @@ export class CallIntake {
     intake.calls.push({ source: name, messageId, type, identity, event, acceptedAt, key, counted, skipped });
   }
 
+  /** Keys of the destinations that are enabled now. */
+  get enabled(): readonly string[] {
+    return this.sources.flatMap(({ enabled }) => enabled);
+  }
+
   /** A fresh id. */
   readonly newId = (): string => this.#idAt(this.now());
 

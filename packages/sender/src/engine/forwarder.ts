@@ -77,14 +77,7 @@ export class Forwarder implements Sender {
     this.#acceptor = new Acceptor(parts);
     this.#profiles = new ProfileSyncer({ ...parts, acceptor: this.#acceptor });
     this.#reader = new DeliveryReader(parts);
-    const { newId, now } = parts.intake;
-    this.#recovery = new Recovery({
-      store: parts.store,
-      acceptor: this.#acceptor,
-      newId,
-      enabled: () => parts.intake.sources.flatMap(({ enabled }) => enabled),
-      now,
-    });
+    this.#recovery = new Recovery({ ...parts, acceptor: this.#acceptor });
     // Without sources, a sender waits for the settings that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings, parts.store));
     parts.keeper.follow(this.#followed);
@@ -209,7 +202,7 @@ export class Forwarder implements Sender {
 
   async stats(): Promise<SenderStats> {
     this.#assertOpen();
-    return collectStats(this.#parts.intake.sources, this.#parts.store, this.#parts);
+    return collectStats(this.#parts.intake.sources, this.#parts);
   }
 
   get settings(): SenderSettings {
@@ -259,7 +252,7 @@ export class Forwarder implements Sender {
     intake.sources = sources;
     engine.configure(sources);
     warnOfSecrets(sources.flatMap(({ destinations }) => destinations.flatMap(({ secret = [] }) => secret)));
-    waiters.destinations = sources.flatMap(({ enabled }) => enabled);
+    waiters.destinations = intake.enabled;
     waiters.changed();
   };
 

@@ -12,6 +12,7 @@ import {
 import type { DeliveryStore, NewMessageContent, NextDelivery } from "../store/delivery-store.ts";
 import { isUnknown, StoreError } from "../store/store-error.ts";
 import type { Acceptor } from "./acceptor.ts";
+import type { CallIntake } from "./call-intake.ts";
 import { Copies, hasFailed } from "./copies.ts";
 import type { ResendAll, ResendOptions } from "./resend-options.ts";
 import type { RetriedAll, RetryAll } from "./retry-options.ts";
@@ -23,11 +24,7 @@ import { checkResendOptions, checkRetryAll } from "./check-options.ts";
 interface RecoveryParts {
   readonly store: DeliveryStore;
   readonly acceptor: Acceptor;
-  readonly newId: () => string;
-  /** Keys of the destinations that are enabled now. */
-  readonly enabled: () => readonly string[];
-  /** In whole milliseconds. */
-  readonly now: () => number;
+  readonly intake: Pick<CallIntake, "newId" | "now" | "enabled">;
 }
 
 /** Deliveries sent again in one go, so that calls are accepted in between. */
@@ -57,7 +54,8 @@ export class Recovery {
    */
   async resend(id: string, options: ResendOptions): Promise<Receipt> {
     checkResendOptions(options);
-    const { store, acceptor, newId, now } = this.#parts;
+    const { store, acceptor, intake } = this.#parts;
+    const { newId, now } = intake;
     const original = await store.find(id);
     const message =
       original && options.body !== undefined ? changedMessage(options.body, original) : undefined;
@@ -88,7 +86,8 @@ export class Recovery {
         'resend({ filter }) needs at least one field, such as { state: ["failed", "expired"] }: without any it would send everything again.',
       );
     }
-    const { store, newId, now } = this.#parts;
+    const { store, intake } = this.#parts;
+    const { newId, now } = intake;
     const startedAt = now();
     const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, startedAt + 1);
     const matched = await store.count({ ...filter, until });
@@ -130,8 +129,8 @@ export class Recovery {
         "retry() tries deliveries that wait; all of them are pending. resend({ filter }) sends those again that have ended.",
       );
     }
-    const { store, enabled, now } = this.#parts;
-    const startedAt = now();
+    const { store, intake } = this.#parts;
+    const startedAt = intake.now();
     const pending = { ...filter, state: "pending" } as const;
     // By the store and not by the clock: what was accepted before the clock was set back waits for longest.
     const [newest] = await store.list({ ...pending, limit: 1 });
@@ -145,7 +144,7 @@ export class Recovery {
       const room = limit - retried;
       const later = page.filter(({ dueAt = startedAt }) => dueAt > startedAt).slice(0, room);
       // With one time for all, they start in the order of the list, however many there are.
-      const served = new Set(enabled());
+      const served = new Set(intake.enabled);
       const held = later.filter(({ destination }) => !served.has(destination));
       const tried = later.filter(({ destination }) => served.has(destination));
       if (tried.length > 0) retried += await store.hastenAll(tried, startedAt);
@@ -168,8 +167,8 @@ export class Recovery {
     if (filter.state !== undefined && valuesOf<string>(filter.state).includes("pending")) {
       throw new TypeError("clear() removes deliveries that have ended; none of them is pending.");
     }
-    const { store, now } = this.#parts;
-    const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, now() + 1);
+    const { store, intake } = this.#parts;
+    const until = Math.min(filter.until ?? Number.POSITIVE_INFINITY, intake.now() + 1);
     const wanted = { ...filter, state: filter.state ?? END_STATES, until, limit: REMOVED_AT_ONCE };
     let removed = 0;
     // A copy that one run leaves can go in the next, when what it is a copy of has gone.

@@ -1,7 +1,8 @@
-import type { DeliveryStore, StoreSpace } from "../store/delivery-store.ts";
+import type { StoreSpace } from "../store/delivery-store.ts";
 import type { Source } from "../settings/parse-settings.ts";
-import type { EndpointRecorder, EndpointStats } from "./endpoint-recorder.ts";
-import type { MinuteCounts, MinuteStats } from "./minute-counts.ts";
+import type { EngineParts } from "./engine.ts";
+import type { EndpointStats } from "./endpoint-recorder.ts";
+import type { MinuteStats } from "./minute-counts.ts";
 
 /** The counts of a sender: its results, and the pending deliveries. */
 export interface SenderStats {
@@ -44,8 +45,7 @@ const NONE = { pending: 0, delivered: 0, failed: 0, expired: 0 };
 /** Puts together what settings, store and recorder know. */
 export async function collectStats(
   sources: readonly Source[],
-  store: DeliveryStore,
-  { recorder, minutes }: { readonly recorder: EndpointRecorder; readonly minutes: MinuteCounts },
+  { store, recorder, minutes }: Pick<EngineParts, "store" | "recorder" | "minutes">,
 ): Promise<SenderStats> {
   const [counts, usage, space] = await Promise.all([store.counts(), store.usage(), store.space?.()]);
   const known = sources.flatMap((source) => source.destinations);

@@ -66,7 +66,9 @@ export async function ingestRoutes(
     return refuse({ reply, ingest }, methodNotAllowed(method, allowed));
   });
   for (const [path, kind] of PATHS)
-    scope.post(path, async (request, reply) => handle({ request, reply, kind, ingest, budget, room }));
+    scope.post(path, async (request, reply) =>
+      handle({ request, reply, kind, ingest, budget, room, succeed: sendSuccess }),
+    );
   addBrowserRoutes(scope, { ingest, budget, room });
 }
 
@@ -85,11 +87,11 @@ function addBrowserRoutes(
   });
   for (const kind of CALL_TYPES) {
     scope.get(`/pixel/${kind}`, async (request, reply) => {
-      const exchange = { request, reply, kind, ingest, budget, room };
+      const exchange = { request, reply, kind, ingest, budget, room, succeed: sendPixel };
       const bytes = pixelCall(request.query);
       if (!bytes) return refuse(exchange, NO_PIXEL_DATA);
       const maxBytes = MAX_CALL_BYTES + ENVELOPE_BYTES;
-      return record(exchange, { bytes, maxBytes, receivedAt: ingest.now() }, sendPixel);
+      return record(exchange, { bytes, maxBytes, receivedAt: ingest.now() });
     });
   }
   // Figures of a library about itself: taken, so that its page shows no error, and not kept.
@@ -108,6 +110,8 @@ interface Exchange {
   readonly ingest: Ingest;
   readonly budget: ByteBudget;
   readonly room: DecodingRoom;
+  /** Answers that everything was recorded. */
+  readonly succeed: (reply: FastifyReply) => FastifyReply;
 }
 
 async function handle(exchange: Exchange): Promise<FastifyReply> {
@@ -129,15 +133,11 @@ interface ReceivedBody {
   readonly receivedAt: number;
 }
 
-async function record(
-  exchange: Exchange,
-  received: ReceivedBody,
-  succeed: (reply: FastifyReply) => FastifyReply = sendSuccess,
-): Promise<FastifyReply> {
+async function record(exchange: Exchange, received: ReceivedBody): Promise<FastifyReply> {
   const { request, reply, ingest, room } = exchange;
   const wait = ingest.rateLimit();
   if (wait !== undefined) return refuse(exchange, rateLimited(reply, wait));
-  const { bytes, maxBytes } = received;
+  const { bytes, maxBytes, receivedAt } = received;
   const encoding = request.headers["content-encoding"];
   const place = await room.enter(mostDecodedBytes(bytes, encoding, maxBytes), connectionOf(request));
   if (place === undefined) return refuse(exchange, UNAVAILABLE);
@@ -145,7 +145,7 @@ async function record(
     const decoded = await decodeBody(bytes, encoding, maxBytes);
     if (!decoded.ok) return refuse(exchange, decoded.refusal);
     place.shrink(decoded.bytes);
-    return await recordDecoded(exchange, decoded, received.receivedAt, succeed);
+    return await recordDecoded(exchange, decoded, receivedAt);
   } finally {
     place.leave();
   }
@@ -162,18 +162,17 @@ async function recordDecoded(
   exchange: Exchange,
   { value, unsafeIntegers }: ReadIntegers,
   receivedAt: number,
-  succeed: (reply: FastifyReply) => FastifyReply,
 ): Promise<FastifyReply> {
   const { request, kind, ingest } = exchange;
   const source = findSource(request.headers.authorization, value, ingest);
-  if (typeof source !== "string") return conclude(exchange, succeed, [source]);
+  if (typeof source !== "string") return conclude(exchange, [source]);
   const ip = clientAddress(request.raw.socket.remoteAddress);
   const strict = isStrict(request);
   const read = await interpretRequest({ kind, body: value, receivedAt, ip, unsafeIntegers, strict });
   if (!read.ok) return refuse(exchange, read.refusal);
   const { refused } = await ingest.accept(source, read.calls);
   if (read.warnings.length > 0) ingest.keepWarnings(read.warnings, source);
-  return conclude(exchange, succeed, [...read.rejections, ...refused], source);
+  return conclude(exchange, [...read.rejections, ...refused], source);
 }
 
 /** Answers with an error. All of them are counted: an outage must show in the metrics of its server. */
@@ -201,8 +200,7 @@ function isStrict({ headers }: FastifyRequest): boolean {
 }
 
 async function conclude(
-  { request, reply, ingest }: Exchange,
-  succeed: (reply: FastifyReply) => FastifyReply,
+  { request, reply, ingest, succeed }: Exchange,
   rejections: readonly Rejection[],
   source?: string,
 ): Promise<FastifyReply> {
