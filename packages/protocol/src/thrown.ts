@@ -31,9 +31,12 @@ const ADVICE_OF_NODE = /; [^;]*--use-system-ca$/;
 
 /**
  * The message of an error of a connection, to be read by a person. That of OpenSSL is a line of its error queue: the reason is
- * the readable part of it.
+ * the readable part of it. Where several addresses were tried and none was reached, the error of the whole has no text: those of each
+ * say it.
  */
 export function connectionMessageOf(thrown: unknown): string {
+  if (isError(thrown) && Array.isArray(thrown.errors) && thrown.errors.length > 0)
+    return [...new Set(thrown.errors.map(connectionMessageOf))].join("; ");
   const message = messageOf(thrown).replace(ADVICE_OF_NODE, "");
   if (codeOf(thrown)?.startsWith("ERR_SSL_") !== true) return message;
   const { reason } = thrown as { readonly reason?: unknown };

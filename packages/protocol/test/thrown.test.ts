@@ -27,6 +27,15 @@ describe("connectionMessageOf", () => {
     expect(connectionMessageOf(WRONG_VERSION)).toBe("the TLS handshake failed: wrong version number");
   });
 
+  it("has what was said of each address, once, where none of several was reached", () => {
+    const errors = ["connect ECONNREFUSED ::1:80", "connect ECONNREFUSED 127.0.0.1:80", "again", "again"];
+    const whole = new AggregateError(errors.map((message) => new Error(message)));
+    expect(connectionMessageOf(whole)).toBe(
+      "connect ECONNREFUSED ::1:80; connect ECONNREFUSED 127.0.0.1:80; again",
+    );
+    expect(connectionMessageOf(new AggregateError([], "none"))).toBe("none");
+  });
+
   it.each([
     ["self-signed certificate", new Error("self-signed certificate")],
     ["no route; no address", new Error("no route; no address")],

@@ -1,4 +1,4 @@
-import { codeOf, connectionMessageOf, isBytes, isError } from "@countersign/protocol";
+import { codeOf, connectionMessageOf, isBytes } from "@countersign/protocol";
 import http from "node:http";
 import https from "node:https";
 import net from "node:net";
@@ -266,9 +266,8 @@ function continued(request: http.ClientRequest): Promise<void> {
   });
 }
 
-/** What went wrong, also for an error about several addresses tried at once, which has no message itself. */
+/** What went wrong, with its code. */
 function explain(error: unknown): string {
-  if (isError(error) && Array.isArray(error.errors)) return error.errors.map(explain).join("; ");
   const [code, message] = [codeOf(error), connectionMessageOf(error)];
   return code === undefined || message.includes(code) ? message : `${code}: ${message}`;
 }

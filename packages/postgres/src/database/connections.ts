@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError } from "@countersign/sender/store";
 import type pg from "pg";
-import { isError, messageOf as textOf } from "@countersign/protocol";
+import { connectionMessageOf } from "@countersign/protocol";
 import { CurrentServer } from "./current-server.ts";
 import { Gate } from "./gate.ts";
 import {
@@ -235,7 +235,7 @@ export class Connections {
     } catch (error) {
       if (error instanceof NoAnswerError || error instanceof StoreError || sqlStateOf(error) !== undefined)
         throw error;
-      throw endingOf(client) ?? new NoAnswerError(messageOf(error), { cause: error });
+      throw endingOf(client) ?? new NoAnswerError(connectionMessageOf(error), { cause: error });
     }
   }
 }
@@ -257,7 +257,7 @@ async function connected(pool: PostgresPool, ms: number = ANSWER_MS): Promise<Po
     connecting.then((client) => giveBack(client)).catch(() => {});
     const isKnown = sqlStateOf(error) !== undefined && !isUnknown(error);
     if (error instanceof NotReachedError || isKnown) throw error;
-    throw new NotReachedError(messageOf(error), { cause: error });
+    throw new NotReachedError(connectionMessageOf(error), { cause: error });
   }
 }
 
@@ -276,10 +276,4 @@ function after(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms).unref();
   });
-}
-
-function messageOf(error: unknown): string {
-  if (isError(error) && Array.isArray(error.errors) && error.errors.length > 0)
-    return messageOf(error.errors[0]);
-  return textOf(error);
 }

@@ -133,15 +133,6 @@ function codeOf(error: unknown): string {
 const MAX_MESSAGE_CHARACTERS = 1_000;
 
 function shortMessageOf(error: unknown): string {
-  const message = messageOf(error);
+  const message = connectionMessageOf(error);
   return message.length > MAX_MESSAGE_CHARACTERS ? `${message.slice(0, MAX_MESSAGE_CHARACTERS)}...` : message;
-}
-
-function messageOf(error: unknown): string {
-  // Several addresses tried and none reached: the error of the whole has no text of its own.
-  if (isError(error) && Array.isArray(error.errors)) {
-    const each = error.errors.map((inner) => messageOf(inner));
-    return [...new Set(each)].join("; ");
-  }
-  return connectionMessageOf(error);
 }
