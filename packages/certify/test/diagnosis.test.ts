@@ -80,6 +80,7 @@ describe.concurrent(
         "it takes the body as the key, and signs the secret with it",
         signing((text) => hmac(SECRET, Buffer.from(text))),
       ],
+      ["it signs an empty body: something has read the body before the check", signing(() => hmac(""))],
       ["its secret ends with a line break", signing((text) => hmac(text, `${SECRET}\n`))],
       ["its secret is in quotes", signing((text) => hmac(text, `"${SECRET}"`))],
       ["it decodes the secret from base64", signing((text) => hmac(text, Buffer.from(SECRET, "base64")))],
@@ -119,6 +120,7 @@ describe.concurrent(
     it.for<[number, string]>([
       [404, "no route accepts POST at /webhooks (404)"],
       [405, "no route accepts POST at /webhooks (405)"],
+      [419, "its framework refuses it for want of a CSRF token (419)"],
       [413, "messages of a few hundred bytes are too large for it (413)"],
       [415, "it does not accept Content-Type: application/json (415)"],
       [301, "it redirects (301), and the sender does not follow"],
@@ -293,6 +295,71 @@ describe("a receiver that fails for every request", () => {
     expect(await fixTo(500)).not.toContain("anyone can forge messages");
     expect(await fixTo(204)).toContain("anyone can forge messages");
   });
+});
+
+describe("a receiver that answers 500 to forgeries", () => {
+  const fails: Mutation = { reply: (_, { status }) => (status === 401 ? { status: 500 } : undefined) };
+
+  it("is told to answer 401, not to check the signature, which it does", async () => {
+    const [result] = await results(fails, { only: ["rejects-made-up-signature"], language: "php" });
+    expect(result).toMatchObject({ failure: { fix: expect.stringMatching(/^Answer 401 when/) } });
+    expect(result).not.toMatchObject({ failure: { fix: expect.stringContaining("HMAC") } });
+  });
+
+  it("is not told that deep nesting or an empty body is too much for it", async () => {
+    expect(
+      (await causes(fails)).filter((cause) => !/^(?:rejects-made|answers-|accepts-re-)/.test(cause)),
+    ).toEqual([]);
+  });
+});
+
+describe("a receiver in a framework that protects forms against CSRF", () => {
+  it.for([
+    [403, "<title>403 Forbidden</title><p>CSRF verification failed. Request aborted.</p>"],
+    [400, "<h1>Bad Request</h1><p>The CSRF token is missing.</p>"],
+    [422, "ActionController::InvalidAuthenticityToken in WebhooksController#create"],
+    [403, '{"message":"invalid csrf token"}'],
+  ] as const)("is told to exempt the path by its %d: %s", async ([status, body]) => {
+    const [result] = await results(
+      { reply: () => ({ status, body }) },
+      { only: ["accepts-track"], language: "python" },
+    );
+    expect(result).toMatchObject({
+      failure: {
+        cause: `its framework refuses it for want of a CSRF token (${status})`,
+        fix: expect.stringMatching(/^Exempt this path .*@csrf_exempt/),
+      },
+    });
+  });
+
+  it.for([403, 422])("is told of it by a %d that says nothing, too", async (status) => {
+    const [result] = await results(
+      { reply: () => ({ status }) },
+      { only: ["accepts-track"], language: "ruby" },
+    );
+    expect(result).toMatchObject({
+      failure: { fix: expect.stringMatching(/against CSRF .* skip_forgery_protection/) },
+    });
+  });
+});
+
+it("a receiver that takes no signature for the right one is told how its language reads the header", async () => {
+  const fixes = LANGUAGES.map(async (language) => {
+    const [result] = await results(
+      verifying(() => false),
+      { only: ["accepts-track"], language },
+    );
+    return result?.outcome === "failed" && result.failure.fix;
+  });
+  for (const fix of await Promise.all(fixes)) expect(fix).toMatch(/the header is \S*x[-_]signature/i);
+});
+
+it("a receiver that reads the body a second time, to parse it, is told that it is empty then", async () => {
+  const [result] = await results(
+    { reply: (_, { status }) => (status === 204 ? { status: 400 } : undefined) },
+    { only: ["accepts-track"] },
+  );
+  expect(result).toMatchObject({ failure: { fix: expect.stringMatching(/read a second time is empty/) } });
 });
 
 describe("a receiver that takes track messages only", () => {

@@ -3,7 +3,9 @@ import type { Language } from "../probe/language.ts";
 /** What fixes are about, where each language does it in its own way. */
 type Topic =
   | "digest"
+  | "header"
   | "secret"
+  | "csrf"
   | "hex"
   | "compare"
   | "json"
@@ -14,10 +16,10 @@ type Topic =
   | "later"
   | "workers";
 
-/** What to change in a receiver: advice for every language, and the topic of the language's hint. */
+/** What to change in a receiver: advice for every language, and the topics of the language's hint. */
 export interface Advice {
   readonly text: string;
-  readonly hint?: Topic;
+  readonly hint?: Topic | readonly Topic[];
 }
 
 const NAMES: Readonly<Record<Language, string>> = {
@@ -40,6 +42,15 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     go: "hmac.New(sha1.New, secret) over the bytes of io.ReadAll(r.Body), not over json.Marshal(v)",
     ruby: "OpenSSL::HMAC.hexdigest('SHA1', secret, request.raw_post), not params.to_json",
   },
+  header: {
+    node: 'the header is request.headers["x-signature"], in lower case',
+    python:
+      'the header is request.headers["X-Signature"] in Flask, Django and FastAPI, self.headers["X-Signature"] in http.server',
+    java: 'the header is request.getHeader("X-Signature"), and == of two equal strings is false',
+    php: "the header is $_SERVER['HTTP_X_SIGNATURE']",
+    go: 'the header is r.Header.Get("X-Signature")',
+    ruby: "the header is request.get_header('HTTP_X_SIGNATURE') in Rack and Sinatra, request.headers['X-Signature'] in Rails",
+  },
   secret: {
     node: "process.env gives undefined for a variable that is not set, and keeps quotes and spaces of the file it was read from",
     python:
@@ -48,6 +59,14 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     php: "getenv gives false for a variable that is not set, and hash_hmac treats false as an empty key; trim() a secret read from a file",
     go: "os.Getenv gives an empty string for a variable that is not set; use os.LookupEnv, and strings.TrimSpace for a file",
     ruby: "use ENV.fetch(NAME), which raises, rather than ENV[NAME]; strip a secret read from a file",
+  },
+  csrf: {
+    node: "do not register the middleware of tokens for this path",
+    python: "@csrf_exempt before the view in Django, csrf.exempt(view) in Flask-WTF",
+    java: "csrf.ignoringRequestMatchers(path) in Spring Security",
+    php: "validateCsrfTokens(except: [path]) in bootstrap/app.php of Laravel, or the route in routes/api.php",
+    go: "do not wrap this handler in the middleware of tokens",
+    ruby: "skip_forgery_protection in the controller in Rails",
   },
   hex: {
     node: 'digest("hex"), or byte.toString(16).padStart(2, "0")',
@@ -93,7 +112,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
   limit: {
     node: 'check Content-Length and count the bytes in the "data" events, before any body parser: express.json() and express.raw() answer 413, but read the body to its end',
     python:
-      "MAX_CONTENT_LENGTH in Flask, DATA_UPLOAD_MAX_MEMORY_SIZE in Django; the web server in front decides first: client_max_body_size in nginx, --limit-request-* or a proxy before gunicorn",
+      "check request.content_length in Flask, or request.META['CONTENT_LENGTH'] in Django, before the body is read, and read(limit + 1) of request.stream in Flask; count the bytes of request.stream() in FastAPI. gunicorn and uvicorn have no limit of bodies, and under ASGI Django reads all of one before the view runs: set client_max_body_size in nginx",
     java: "the limit of the web server: server.tomcat.max-swallow-size and a Content-Length check in a filter, or client_max_body_size in nginx",
     php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache with mod_php (Apache has no limit for what it passes on to PHP-FPM). It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
     go: "http.MaxBytesReader(w, r.Body, 1<<20)",
@@ -129,5 +148,6 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
 /** A fix as a string, with the function names of the receiver's language if it is known. */
 export function adviceFor(advice: Advice, language: Language | undefined): string {
   if (language === undefined || advice.hint === undefined) return advice.text;
-  return `${advice.text} In ${NAMES[language]}: ${HINTS[advice.hint][language]}.`;
+  const hints = [advice.hint].flat().map((topic) => HINTS[topic][language]);
+  return `${advice.text} In ${NAMES[language]}: ${hints.join("; ")}.`;
 }

@@ -6,6 +6,9 @@ import { freshText } from "./messages.ts";
 import { MADE_UP_SIGNATURE } from "./signatures.ts";
 import { DIGEST, type Diagnosis, SAME_SECRET, suspicions } from "./suspicions.ts";
 
+/** What frameworks answer to a form without their token: Django 403, Laravel 419, Rails 422. */
+const OF_TOKENS: ReadonlySet<number> = new Set([403, 419, 422]);
+
 /** To be added to an advice. */
 const SHORTER_IS_ACCEPTED =
   " A track message with no other fields than type, event, userId and messageId is accepted: look for what reads the others.";
@@ -38,15 +41,16 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   }
   if (status >= 500) return diagnoseError(status, mayBeAway, forged);
   if (forged.answer?.status !== status) return diagnoseMessage(status);
-  const login = diagnoseLogin(answer);
-  if (login !== undefined) return login;
+  const inFront = diagnoseLogin(answer) ?? diagnoseTokens(answer);
+  if (inFront !== undefined) return inFront;
+  const mayBeTokens = OF_TOKENS.has(status);
   const mayBeMessage = status === 401 || status === 403 ? "" : `, or it answers ${status} to every message`;
   return {
     cause: `its secret is a different one, or it signs something other than the body${mayBeMessage}`,
     advice: {
       ...SAME_SECRET,
-      text: `${SAME_SECRET.text} If they are the same: ${DIGEST.text} A proxy in front of the receiver must pass the header and the body on as they are.`,
-      hint: "digest",
+      text: `${SAME_SECRET.text} If they are the same: ${DIGEST.text} A proxy in front of the receiver must pass the header and the body on as they are.${mayBeTokens ? ` A framework that protects forms against CSRF answers ${status}, too: exempt this path.` : ""}`,
+      hint: mayBeTokens ? ["digest", "header", "csrf"] : ["digest", "header"],
     },
   };
 }
@@ -62,7 +66,7 @@ function diagnoseMessage(status: number, more = ""): Diagnosis {
   return {
     cause: `the signature is right, and the message is rejected with ${status}`,
     advice: {
-      text: `Accept every track message of the documented form: after a 4xx it is not sent again. The body of the response may say what is missing.${more}`,
+      text: `Accept every track message of the documented form: after a 4xx it is not sent again. The body of the response may say what is missing. Parse the bytes that were signed: a body that is read a second time is empty.${more}`,
     },
   };
 }
@@ -123,6 +127,19 @@ function diagnoseLogin({ status, headers }: Answer): Diagnosis | undefined {
     advice: {
       ...SAME_SECRET,
       text: `If that is a proxy: let it leave out this path, or add a static header Authorization to the destination, and to this audit. If it is the receiver: ${SAME_SECRET.text}`,
+    },
+  };
+}
+
+/** The protection of a framework against forms of other sites takes a webhook for one. */
+function diagnoseTokens({ status, body }: Answer): Diagnosis | undefined {
+  if (status !== 419 && !/\bcsrf (?:token|verification)|InvalidAuthenticityToken/iu.test(body))
+    return undefined;
+  return {
+    cause: `its framework refuses it for want of a CSRF token (${status})`,
+    advice: {
+      text: "Exempt this path from the protection against CSRF: it is for browsers, and the signature protects webhooks.",
+      hint: "csrf",
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Audit, AuditFailure } from "./audit.ts";
-import { adviceFor } from "./advice.ts";
+import { adviceFor, type Advice } from "./advice.ts";
 import { diagnoseRejection } from "./diagnose-rejection.ts";
 import { ACCEPTED, REJECTED, accepted, failure, isAccepted, rejected, sendEach } from "./expectations.ts";
 import { freshMessage, freshText } from "./messages.ts";
@@ -79,15 +79,14 @@ async function rejectsMadeUpSignature(probe: Probe): Promise<AuditFailure | unde
       "its answer to a forged message means accepted, whatever the body says",
     );
   }
-  const text =
-    "Compute HMAC-SHA1 of the body with the secret, and reject the request if it differs from X-Signature";
-  const failed = rejected(
-    exchange,
-    adviceFor(
-      { text: `${text}${isForged ? ": as it is, anyone can forge messages" : ""}.`, hint: "digest" },
-      probe.language,
-    ),
-  );
+  // It may well check the signature: what is wrong is how it says so.
+  const say =
+    "Answer 401 when the signature is missing or wrong. If it should do so already, the receiver's log has the error.";
+  const check: Advice = {
+    text: "Compute HMAC-SHA1 of the body with the secret, and reject the request if it differs from X-Signature: as it is, anyone can forge messages.",
+    hint: "digest",
+  };
+  const failed = rejected(exchange, isForged ? adviceFor(check, probe.language) : say);
   if (failed === undefined || !isForged) return failed;
   return { ...failed, cause: "it accepts forged messages: X-Signature is not checked" };
 }

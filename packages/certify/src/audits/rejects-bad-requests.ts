@@ -21,7 +21,8 @@ export const rejectsBadRequests: readonly Audit[] = [
     ],
     expectation: rejected,
     fix: { text: "Answer 400 to a request without a body. Some parsers turn it into {} or undefined." },
-    needs: ACCEPTS_AUTHENTIC,
+    // The second one is a forgery.
+    needs: [...ACCEPTS_AUTHENTIC, ...REJECTS_FORGED],
   }),
   audit("SHOULD", "rejects-invalid-utf8", "Rejects a correctly signed body that is not UTF-8", {
     deliveries: () => [{ what: "a track message with the bytes ff fe in a string", body: invalidUtf8() }],

@@ -29,7 +29,13 @@ export const SAME_SECRET: Advice = {
 
 /** The known faults, in the order in which they are tried. */
 export function suspicions(probe: Probe): Suspicion[] {
-  return [...rewrittenBodies(), ...otherForms(probe), ...otherSecrets(probe), ...otherTypes()];
+  return [
+    ...rewrittenBodies(),
+    ...emptyBody(probe),
+    ...otherForms(probe),
+    ...otherSecrets(probe),
+    ...otherTypes(),
+  ];
 }
 
 /** Bodies that another language's JSON writer leaves as they are, when it writes them again. */
@@ -61,6 +67,17 @@ function shortMessage(): Readonly<Record<string, string>> {
 function spaced(value: object): string {
   const pairs = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${JSON.stringify(item)}`);
   return `{${pairs.join(", ")}}`;
+}
+
+/** What is left of a body for the second who reads it. */
+function emptyBody({ sign }: Probe): Suspicion[] {
+  const advice: Advice = {
+    text: "Read the body once, before anything parses it, and compute the HMAC of these bytes. What reads it a second time gets nothing.",
+    hint: "digest",
+  };
+  return suspicion("it signs an empty body: something has read the body before the check", advice, () =>
+    sign(""),
+  );
 }
 
 function sha1(text: string): string {
