@@ -25,6 +25,13 @@ interface Receiver {
   readonly file: string;
   /** What stands for the folder of files that the page's command names. */
   readonly files?: readonly string[];
+  /** What stores a message, in place of the comment that says where. */
+  readonly storing: {
+    /** Fails with an error of the JSON parser, which the store may have, too. */
+    readonly failing: string;
+    /** Writes all of the message as UTF-8, as a database would have it. */
+    readonly writing: string;
+  };
   /** Whether it is audited behind a web server with a limit, since its own server reads every body to the end. */
   readonly isBehindServer: boolean;
   /** Whether .ci/run installs it. The others run where they happen to be. */
@@ -35,24 +42,35 @@ const RECEIVERS: readonly Receiver[] = [
   {
     language: "php",
     file: "webhooks.php",
+    storing: {
+      failing: "json_decode('{', flags: JSON_THROW_ON_ERROR);",
+      writing: "json_encode($message, JSON_THROW_ON_ERROR);",
+    },
     isBehindServer: true,
     isInCi: true,
   },
   {
     language: "python",
     file: "receiver.py",
+    storing: { failing: 'json.loads("{")', writing: "json.dumps(message, ensure_ascii=False).encode()" },
     isBehindServer: false,
     isInCi: false,
   },
   {
     language: "ruby",
     file: "config.ru",
+    storing: { failing: 'JSON.parse("{")', writing: 'JSON.generate(message).encode("UTF-16")' },
     isBehindServer: true,
     isInCi: false,
   },
   {
     language: "go",
     file: "main.go",
+    storing: {
+      failing:
+        'if err := json.Unmarshal([]byte("{"), &message); err != nil { log.Print(err); return http.StatusInternalServerError }',
+      writing: "if _, err := json.Marshal(message); err != nil { panic(err) }",
+    },
     isBehindServer: false,
     isInCi: false,
   },
@@ -60,6 +78,7 @@ const RECEIVERS: readonly Receiver[] = [
     language: "java",
     file: "Receiver.java",
     files: JACKSON,
+    storing: { failing: 'JSON.readTree("{");', writing: "JSON.writeValueAsBytes(message);" },
     isBehindServer: false,
     isInCi: false,
   },
@@ -83,7 +102,7 @@ it("the page says how to start each receiver", () => {
 });
 
 for (const receiver of RECEIVERS) {
-  const { language, isInCi } = receiver;
+  const { language, isInCi, storing } = receiver;
   const isHere = canRun(receiver);
   // One that nobody installs is no test that was skipped.
   if (!isHere && !isInCi) continue;
@@ -98,8 +117,27 @@ for (const receiver of RECEIVERS) {
       expect(failed.map(({ id }) => id)).toEqual(["accepts-re-spaced-json"]);
     });
 
+    it("takes messages that can be stored, though text was cut within an emoji", async (context) => {
+      const { url } = await start(receiver, SECRET, context, storing.writing);
+      await vi.waitFor(() => fetch(url));
+      const only = ["accepts-track", "accepts-unicode", "accepts-escapes", "accepts-lone-surrogates"];
+      const { results } = await certify({ url, secret: SECRET, only });
+      expect(results).toMatchObject(only.map((id) => ({ id, outcome: "passed" })));
+    });
+
+    it("answers 500 if a message cannot be stored, and logs why: after a 4xx it would be lost", async (context) => {
+      const { url, output } = await start(receiver, SECRET, context, storing.failing);
+      await vi.waitFor(() => fetch(url));
+      const body = JSON.stringify(sampleMessages.track);
+      const signature = createHmac("sha1", SECRET).update(body).digest("hex");
+      const headers = { "content-type": "application/json", "x-signature": signature };
+      const { status } = await fetch(url, { method: "POST", headers, body });
+      expect(status).toBe(500);
+      await vi.waitFor(() => expect(output()).toMatch(/json/i));
+    });
+
     it.for([undefined, ""])("accepts nothing if its secret is %j", async (secret, context) => {
-      const { child, url } = await start(receiver, secret, context);
+      const { child, url, output } = await start(receiver, secret, context);
       const body = JSON.stringify(sampleMessages.track);
       const signature = createHmac("sha1", "").update(body).digest("hex");
       const headers = { "content-type": "application/json", "x-signature": signature };
@@ -108,6 +146,7 @@ for (const receiver of RECEIVERS) {
         const { status } = await fetch(url, { method: "POST", headers, body });
         expect(status).toBe(500);
       });
+      await vi.waitFor(() => expect(output()).toMatch(/WEBHOOK_SECRET|Empty key|System\.getenv/));
     });
   });
 }
@@ -132,13 +171,15 @@ async function start(
   receiver: Receiver,
   secret: string | undefined,
   { onTestFinished }: TestContext,
-): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  storing?: string,
+): Promise<{ readonly child: ChildProcess; readonly url: string; readonly output: () => string }> {
   const { language, file } = receiver;
   const port = await freePort();
   const here = (text: string): string => text.replaceAll("3000", String(port));
   const block = blocksOf(PAGE).find((other) => other.language === language);
   const folder = await mkdtemp(join(tmpdir(), "countersign-other-languages-"));
-  await writeFile(join(folder, file), here(block?.text ?? ""));
+  const text = here(block?.text ?? "");
+  await writeFile(join(folder, file), storing === undefined ? text : withCode(text, storing));
   const [name = "", ...args] = commandOf(receiver).map(here);
   const { WEBHOOK_SECRET: _, ...inherited } = process.env;
   // With a group of its own: gunicorn and go start processes that would outlive them.
@@ -146,15 +187,28 @@ async function start(
     cwd: folder,
     env: { ...inherited, ...(secret !== undefined && { WEBHOOK_SECRET: secret }) },
     detached: true,
-    stdio: "ignore",
+    stdio: ["ignore", "pipe", "pipe"],
   });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (piece: string) => {
+      output += piece;
+    });
+  }
   const ended = once(child, "exit");
   onTestFinished(async () => {
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     await ended;
     await rm(folder, { recursive: true });
   });
-  return { child, url: `http://127.0.0.1:${port}/webhooks` };
+  return { child, url: `http://127.0.0.1:${port}/webhooks`, output: () => output };
+}
+
+/** A receiver with this code where its comment says to store the message. */
+function withCode(text: string, code: string): string {
+  const comment = /(?:#|\/\/) Store \$?message here\./g;
+  expect(text.match(comment)).toHaveLength(1);
+  return text.replace(comment, () => code);
 }
 
 async function behindServer(
