@@ -286,6 +286,14 @@ describe("a receiver that does not accept the fields of a track message", () => 
 });
 
 describe("a receiver that fails for every request", () => {
+  it("is told how its language misses a secret that is set, since PHP-FPM hides the environment", async () => {
+    const [result] = await results(
+      { reply: () => ({ status: 500 }) },
+      { only: ["accepts-track"], language: "php" },
+    );
+    expect(result).toMatchObject({ failure: { fix: expect.stringContaining("env[NAME] = $NAME") } });
+  });
+
   it("is not told that anyone can forge messages, and one that accepts every request is", async () => {
     const only = ["rejects-made-up-signature"];
     const fixTo = async (status: number): Promise<unknown> => {

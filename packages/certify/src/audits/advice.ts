@@ -56,7 +56,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     python:
       "use os.environ[NAME], which raises, rather than os.environ.get(NAME); strip() a secret read from a file",
     java: "System.getenv gives null for a variable that is not set; strip() a secret read from a file",
-    php: "getenv gives false for a variable that is not set, and hash_hmac treats false as an empty key; trim() a secret read from a file",
+    php: "getenv gives false for a variable that is not set, and for each under PHP-FPM without env[NAME] = $NAME in its pool, and hash_hmac treats false as an empty key; trim() a secret read from a file",
     go: "os.Getenv gives an empty string for a variable that is not set; use os.LookupEnv, and strings.TrimSpace for a file",
     ruby: "use ENV.fetch(NAME), which raises, rather than ENV[NAME]; strip a secret read from a file",
   },

@@ -88,7 +88,10 @@ function diagnoseError(status: number, mayBeAway: boolean, forged: Exchange): Di
       },
     };
   }
-  return { cause: `it fails before it has checked the signature (${status})`, advice: { text: log } };
+  return {
+    cause: `it fails before it has checked the signature (${status})`,
+    advice: { text: log, hint: "secret" },
+  };
 }
 
 function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
