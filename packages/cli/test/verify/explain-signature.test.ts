@@ -58,6 +58,14 @@ describe("explainSignature", () => {
     expect(sentence).not.toContain("FILE");
   });
 
+  it.each([sign(BODY, SECRET), sign(BODY, "other")])(
+    "says of an empty body, whatever the secret, that something has read it: no message is empty",
+    (signature) => {
+      const { sentence } = explainSignature({ body: Buffer.of(), signature, secret: SECRET });
+      expect(sentence).toMatch(/^The body is empty, and no message is\. .* before anything parses it\.$/);
+    },
+  );
+
   it("never shows the secret or the right signature", () => {
     const { sentence } = explainSignature({
       body: Buffer.from(BODY),

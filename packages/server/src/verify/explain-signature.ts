@@ -41,14 +41,17 @@ export function explainSignature({ body, signature, secret }: ExplainInput): Exp
   }
   const diagnoses = diagnose({ body, signature, secret });
   const sentence = diagnoses.map(({ message }) => message).join(" ");
-  return { matches: false, sentence: sentence || unexplained(result.code), diagnoses };
+  return { matches: false, sentence: sentence || unexplained(result.code, body), diagnoses };
 }
 
-function unexplained(code: string): string {
+function unexplained(code: string, body: Uint8Array): string {
   if (code === "ERR_SIGNATURE_MISSING")
     return "The signature is empty. Pass the value of the X-Signature header.";
   if (code === "ERR_SIGNATURE_MALFORMED") {
     return "The signature is neither 40 hex digits nor any other form of a digest. Pass the value of the X-Signature header.";
+  }
+  if (body.length === 0) {
+    return "The body is empty, and no message is. Something had read it before: take the bytes before anything parses it.";
   }
   return "With this secret, the signature matches neither this body nor a usual variation of it. Compare the secret with the sender's. If they are equal, this is not the body that was signed: something has changed its bytes.";
 }
