@@ -636,9 +636,10 @@ describe("send", () => {
       "The receiver did not accept the signature. Compare its secret with the one that signs here: a space, a quote or a line break makes them differ.",
     ],
     [404, "No route handles this path. Correct the path of the URL, or mount the receiver there."],
+    [419, "The receiver's framework wants a CSRF token. Exempt the path of the webhooks: tokens are for browsers."],
     [
       422,
-      "The signature was accepted, but the receiver rejects a field of the message. Its answer says which.",
+      "The receiver rejects a field of the message, and its answer says which; or its framework wants a CSRF token, as Rails does: exempt the path of the webhooks.",
     ],
     [500, "The receiver's handler failed. Its log says why."],
   ])("to a receiver that answers %i", async (status, advice) => {
