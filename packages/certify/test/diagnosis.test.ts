@@ -419,6 +419,25 @@ describe("a receiver that accepts forgeries", () => {
   });
 });
 
+describe("a receiver that accepts forgeries, and whether its code is what answers", () => {
+  const only = ["rejects-made-up-signature"];
+  const notRunning = expect.stringMatching(/does not run.*php -l/);
+
+  it("is asked when a GET is accepted, too: PHP's server answers 200 to all if a file has a syntax error", async () => {
+    const [result] = await results({ reply: () => ({ status: 200 }) }, { only });
+    expect(result).toMatchObject({ failure: { fix: notRunning } });
+  });
+
+  it("is not asked when a GET is rejected", async () => {
+    const [result] = await results(
+      verifying(() => true),
+      { only },
+    );
+    expect(result).toMatchObject({ outcome: "failed" });
+    expect(result).not.toMatchObject({ failure: { fix: notRunning } });
+  });
+});
+
 describe("a receiver that answers 200 to a forgery", () => {
   const only = ["rejects-made-up-signature"];
 

@@ -38,6 +38,10 @@ export const foundations: readonly Audit[] = [
   },
 ];
 
+/** To be added to an advice. */
+const OTHER_CODE =
+  "It accepts a GET, too. If your code checks the signature, it does not run: look for a route that takes every path, another server at this address or, in PHP, a syntax error, to which the built-in server answers 200 (php -l finds it).";
+
 async function acceptsTrack(probe: Probe): Promise<AuditFailure | undefined> {
   // Without the digits that only the next audit is about. Many messages have a slash, which PHP writes as \/: who serialises JSON
   // again is told so here, and not by each audit whose message has one.
@@ -88,7 +92,13 @@ async function rejectsMadeUpSignature(probe: Probe): Promise<AuditFailure | unde
   };
   const failed = rejected(exchange, isForged ? adviceFor(check, probe.language) : say);
   if (failed === undefined || !isForged) return failed;
-  return { ...failed, cause: "it accepts forged messages: X-Signature is not checked" };
+  const fix = (await acceptsGet(probe)) ? `${failed.fix} ${OTHER_CODE}` : failed.fix;
+  return { ...failed, fix, cause: "it accepts forged messages: X-Signature is not checked" };
+}
+
+/** Then it may be something else that answers. */
+async function acceptsGet(probe: Probe): Promise<boolean> {
+  return isAccepted(await probe.send({ what: "no body", method: "GET", body: "", signature: null }));
 }
 
 /** Whether two authentic messages get the same answer, and the forged one has got another. */
