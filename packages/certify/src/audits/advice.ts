@@ -97,7 +97,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     node: 'new TextDecoder("utf-8", { fatal: true }).decode(rawBody)',
     python: 'raw.decode("utf-8"), without errors="replace"',
     java: "StandardCharsets.UTF_8.newDecoder().decode(buffer), which throws; new String(bytes, UTF_8) does not",
-    php: "mb_check_encoding($raw, 'UTF-8')",
+    php: "json_decode with JSON_THROW_ON_ERROR throws for it; by itself, preg_match('//u', $raw) === 1 (mb_check_encoding needs an extension)",
     go: "utf8.Valid(raw)",
     ruby: "raw.force_encoding('UTF-8').valid_encoding?",
   },

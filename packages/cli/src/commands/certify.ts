@@ -66,9 +66,12 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   const language = languageOf(flags.for, LANGUAGES);
   const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
   if (unknown !== undefined) {
-    throw new UsageError(
-      `Unknown audit \`${unknown}\`. The audits are ${audits.map(({ id }) => id).join(", ")}.`,
-    );
+    const parts = unknown.split(",");
+    const fix =
+      parts.length > 1
+        ? `Repeat the option: ${parts.map((part) => `--only ${part.trim()}`).join(" ")}.`
+        : `The audits are ${audits.map(({ id }) => id).join(", ")}.`;
+    throw new UsageError(`Unknown audit \`${unknown}\`. ${fix}`);
   }
   const reach = await reachOf(flags, terminal.cwd);
   // Before the audits, which take minutes: a report that cannot be written is known now, and no report of an earlier run is left.

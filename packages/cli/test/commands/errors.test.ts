@@ -636,7 +636,10 @@ describe("send", () => {
       "The receiver did not accept the signature. Compare its secret with the one that signs here: a space, a quote or a line break makes them differ.",
     ],
     [404, "No route handles this path. Correct the path of the URL, or mount the receiver there."],
-    [419, "The receiver's framework wants a CSRF token. Exempt the path of the webhooks: tokens are for browsers."],
+    [
+      419,
+      "The receiver's framework wants a CSRF token. Exempt the path of the webhooks: tokens are for browsers.",
+    ],
     [
       422,
       "The receiver rejects a field of the message, and its answer says which; or its framework wants a CSRF token, as Rails does: exempt the path of the webhooks.",
@@ -744,6 +747,13 @@ describe("certify", () => {
       "Unknown language `cobol`. Use --for with one of node, python, java, php, go, ruby",
     );
     expect(code).toBe(2);
+  });
+
+  it("of two audits with a comma between them, by the options that name both", async () => {
+    await expectUsageError(
+      ["certify", TO, "--secret", "s", "--only", "accepts-page,rejects-get"],
+      /^countersign: Unknown audit `accepts-page,rejects-get`\. Repeat the option: --only accepts-page --only rejects-get\.\n$/,
+    );
   });
 
   it("of an audit that does not exist", async () => {
