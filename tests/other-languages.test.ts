@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { certify, type Language } from "@countersign/certify";
 import { sampleMessages } from "@countersign/core/testing";
+import { MAX_NESTING } from "@countersign/protocol";
 import { describe, expect, it, vi, type TestContext } from "vitest";
 import { blocksOf } from "./support/documents.ts";
 import { freePort } from "./support/free-port.ts";
@@ -125,30 +126,44 @@ for (const receiver of RECEIVERS) {
       expect(results).toMatchObject(only.map((id) => ({ id, outcome: "passed" })));
     });
 
+    it("takes a message that is nested as deep as a call may be", async (context) => {
+      const { url } = await start(receiver, SECRET, context);
+      await vi.waitFor(() => fetch(url));
+      // The message and its properties are two levels.
+      const depth = MAX_NESTING - 2;
+      const message = JSON.stringify({ ...sampleMessages.track, properties: { deep: "@" } });
+      const { status } = await post(
+        url,
+        message.replace('"@"', "[".repeat(depth) + "]".repeat(depth)),
+        SECRET,
+      );
+      expect(status).toBe(204);
+    });
+
     it("answers 500 if a message cannot be stored, and logs why: after a 4xx it would be lost", async (context) => {
       const { url, output } = await start(receiver, SECRET, context, storing.failing);
       await vi.waitFor(() => fetch(url));
-      const body = JSON.stringify(sampleMessages.track);
-      const signature = createHmac("sha1", SECRET).update(body).digest("hex");
-      const headers = { "content-type": "application/json", "x-signature": signature };
-      const { status } = await fetch(url, { method: "POST", headers, body });
+      const { status } = await post(url, JSON.stringify(sampleMessages.track), SECRET);
       expect(status).toBe(500);
       await vi.waitFor(() => expect(output()).toMatch(/json/i));
     });
 
     it.for([undefined, ""])("accepts nothing if its secret is %j", async (secret, context) => {
       const { child, url, output } = await start(receiver, secret, context);
-      const body = JSON.stringify(sampleMessages.track);
-      const signature = createHmac("sha1", "").update(body).digest("hex");
-      const headers = { "content-type": "application/json", "x-signature": signature };
       await vi.waitFor(async () => {
         if (child.exitCode !== null) return;
-        const { status } = await fetch(url, { method: "POST", headers, body });
+        const { status } = await post(url, JSON.stringify(sampleMessages.track), "");
         expect(status).toBe(500);
       });
       await vi.waitFor(() => expect(output()).toMatch(/WEBHOOK_SECRET|Empty key|System\.getenv/));
     });
   });
+}
+
+function post(url: string, body: string, key: string): Promise<Response> {
+  const signature = createHmac("sha1", key).update(body).digest("hex");
+  const headers = { "content-type": "application/json", "x-signature": signature };
+  return fetch(url, { method: "POST", headers, body });
 }
 
 /** The command that the page shows below a receiver. */

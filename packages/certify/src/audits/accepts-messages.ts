@@ -1,4 +1,5 @@
 import type { MessageType } from "@countersign/core";
+import { MAX_NESTING } from "@countersign/protocol";
 import { adviceFor, type Advice } from "./advice.ts";
 import type { Audit, AuditLevel } from "./audit.ts";
 import { accepted } from "./expectations.ts";
@@ -73,7 +74,9 @@ export const acceptsMessages: readonly Audit[] = [
   accepts("MUST", "accepts-nesting", "Accepts values nested fifty deep", {
     what: "a track message whose properties are nested 50 deep",
     body: () => trackWithProperties('{"a":'.repeat(50) + "1" + "}".repeat(50)),
-    fix: { text: "Raise the depth limit of the JSON parser to at least 64." },
+    fix: {
+      text: `Raise the depth limit of the JSON parser above ${MAX_NESTING}: a call may have as many levels.`,
+    },
   }),
   accepts(
     "MUST",

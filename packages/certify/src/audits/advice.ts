@@ -91,7 +91,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     java: "Jackson throws JsonProcessingException (for text after the message only with DeserializationFeature.FAIL_ON_TRAILING_TOKENS), and StackOverflowError or StreamConstraintsException for deep nesting",
     php: "json_decode($raw, true, 512, JSON_THROW_ON_ERROR) throws JsonException, also for nesting deeper than 512",
     go: "json.Unmarshal returns an error, also for nesting deeper than 10,000 and for text after the message, which json.Decoder leaves unread",
-    ruby: "JSON.parse raises JSON::ParserError, also for nesting deeper than max_nesting",
+    ruby: "JSON.parse raises JSON::ParserError, also for nesting deeper than max_nesting, which is 100 unless you pass it",
   },
   utf8: {
     node: 'new TextDecoder("utf-8", { fatal: true }).decode(rawBody)',
