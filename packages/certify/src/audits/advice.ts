@@ -37,7 +37,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     node: 'crypto.createHmac("sha1", secret).update(rawBody).digest("hex"), where rawBody is the Buffer from express.raw({ type: "application/json" }) or the request\'s chunks, not JSON.stringify(req.body)',
     python:
       "hmac.new(secret.encode(), raw, hashlib.sha1).hexdigest(), where raw is request.get_data() in Flask, request.body in Django, await request.body() in FastAPI, self.rfile.read(length) in http.server, not json.dumps(...)",
-    java: 'Mac.getInstance("HmacSHA1") over the byte[] body, and HexFormat.of().formatHex(digest); take the body as byte[] in Spring, not as an object',
+    java: 'Mac.getInstance("HmacSHA1") over the byte[] body, and HexFormat.of().formatHex(digest); the body is request.getInputStream().readAllBytes() in a servlet, @RequestBody byte[] in Spring, not an object',
     php: "hash_hmac('sha1', file_get_contents('php://input'), $secret), not json_encode($data)",
     go: "hmac.New(sha1.New, secret) over the bytes of io.ReadAll(r.Body), not over json.Marshal(v)",
     ruby: "OpenSSL::HMAC.hexdigest('SHA1', secret, request.raw_post), not params.to_json",
@@ -113,7 +113,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     node: 'check Content-Length and count the bytes in the "data" events, before any body parser: express.json() and express.raw() answer 413, but read the body to its end',
     python:
       "check request.content_length in Flask, or request.META['CONTENT_LENGTH'] in Django, before the body is read, and read(limit + 1) of request.stream in Flask; count the bytes of request.stream() in FastAPI. gunicorn and uvicorn have no limit of bodies, and under ASGI Django reads all of one before the view runs: set client_max_body_size in nginx",
-    java: "the limit of the web server: server.tomcat.max-swallow-size and a Content-Length check in a filter, or client_max_body_size in nginx",
+    java: "check request.getContentLengthLong(), then take readNBytes(limit + 1) of request.getInputStream(); @RequestBody of Spring reads all, so there it belongs into a filter, or use client_max_body_size in nginx",
     php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache with mod_php (Apache has no limit for what it passes on to PHP-FPM). It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
     go: "http.MaxBytesReader(w, r.Body, 1<<20)",
     ruby: "Rack reads the body through the web server, so the limit belongs there: client_max_body_size in nginx, http_content_length_limit in Puma",
