@@ -1,7 +1,8 @@
 // What this package finds beside its code. It stands in src itself: published, the code is in bundles, all of them in dist.
 import { readFileSync } from "node:fs";
+import { parseJson } from "@countersign/protocol";
 
-const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const manifest = parseJson(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
 };
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isMessageId, isObject } from "@countersign/protocol";
+import { isMessageId, isObject, parseJson } from "@countersign/protocol";
 import { cursorOf } from "../delivery/cursor.ts";
 import { type DeliveryFilter, valuesOf } from "../delivery/delivery-filter.ts";
 import {
@@ -250,7 +250,7 @@ function changedMessage(body: Uint8Array | string, original: Delivery): NewMessa
 
 function fieldsOf(bytes: Uint8Array): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
+    const value: unknown = parseJson(Buffer.from(bytes).toString());
     return isObject(value) ? value : {};
   } catch {
     return {};

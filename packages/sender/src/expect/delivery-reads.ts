@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isObject } from "@countersign/protocol";
+import { isObject, parseJson } from "@countersign/protocol";
 import type { WebhookMessage } from "@countersign/core";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Delivery } from "../delivery/delivery.ts";
@@ -39,7 +39,7 @@ export function withMessage(delivery: Delivery): ExpectedDelivery {
 /** The sender made this text from a message, unless it was told to resend other bytes. */
 function messageOf(body: Uint8Array): unknown {
   try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString());
+    const value: unknown = parseJson(Buffer.from(body).toString());
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from "fastify";
+import { parseJson } from "@countersign/protocol";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
 import { Problem } from "./problem.ts";
 import { readQuery } from "./read-query.ts";
@@ -12,26 +13,29 @@ const MAX_BODY_BYTES = 262_144;
 export async function apiRoutes(scope: FastifyInstance, { context }: { context: ApiContext }): Promise<void> {
   const document = JSON.stringify(openApiDocument());
   scope.get("/openapi.json", async (_request, reply) => reply.type("application/json").send(document));
-  refuseOtherThanUtf8(scope);
+  readBodies(scope);
   for (const operation of operations) addRoute(scope, context, operation);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** What is not UTF-8 would be taken with other characters in its place, where `/v1` refuses it. */
-function refuseOtherThanUtf8(scope: FastifyInstance): void {
-  const parse = scope.getDefaultJsonParser("ignore", "ignore");
+/** As `/v1` reads them: what is not UTF-8 would be taken with other characters in its place, and `JSON.parse` misreads keys. */
+function readBodies(scope: FastifyInstance): void {
   scope.removeContentTypeParser("application/json");
-  scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body: Buffer, done) => {
-    let text: string;
-    try {
-      text = utf8.decode(body);
-    } catch {
-      done(new Problem(400, "The body is not valid UTF-8."));
-      return;
-    }
-    void parse(request, text, done);
-  });
+  scope.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async (_request: FastifyRequest, body: Buffer) => {
+      if (body.length === 0)
+        throw new Problem(400, "The body is empty. Send JSON, or leave out the header `Content-Type`.");
+      try {
+        return parseJson(utf8.decode(body));
+      } catch (error) {
+        if (error instanceof SyntaxError) throw new Problem(400, `The body is not JSON: ${error.message}.`);
+        throw new Problem(400, "The body is not valid UTF-8.");
+      }
+    },
+  );
 }
 
 function checkedBody({ body = {}, checkedBody: checked = body, bodyIsOptional }: Operation): Schema {

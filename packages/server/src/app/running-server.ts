@@ -1,4 +1,4 @@
-import { checkOptionNames, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
+import { checkOptionNames, DEADLINE_MS_SYNONYMS, parseJson, type OptionNames } from "@countersign/protocol";
 import type { FastifyInstance } from "fastify";
 import type { ApiContext } from "../api/operation.ts";
 import type { CloseOptions, ControlAnswer, ControlMethod, CountersignServer } from "./server.ts";
@@ -69,5 +69,5 @@ async function controlOf(
     headers: { host: "localhost", ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     ...(body !== undefined && { payload: body as object }),
   });
-  return { status: statusCode, body: payload === "" ? undefined : (JSON.parse(payload) as unknown) };
+  return { status: statusCode, body: payload === "" ? undefined : parseJson(payload) };
 }

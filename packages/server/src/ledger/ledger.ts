@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { parseJson } from "@countersign/protocol";
 import { inTransaction, releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import type { ForgeryJson } from "../shapes/forgery-json.ts";
@@ -83,7 +84,7 @@ export class Ledger {
   /** The endpoints that accept forgeries, as they were kept last. */
   forgeries(): readonly ForgeryJson[] {
     const rows = this.#opened.statements.forgeries.all() as readonly { readonly forgery: string }[];
-    return rows.map(({ forgery }) => JSON.parse(forgery) as ForgeryJson);
+    return rows.map(({ forgery }) => parseJson(forgery) as ForgeryJson);
   }
 
   /** The rejected messages that are kept, the newest first. */
@@ -94,7 +95,7 @@ export class Ledger {
         id,
         receivedAt: iso(at),
         ...(source !== null && { source }),
-        ...(JSON.parse(rejection) as Omit<Rejection, "message">),
+        ...(parseJson(rejection) as Omit<Rejection, "message">),
         message,
       };
     });

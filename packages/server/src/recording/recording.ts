@@ -1,4 +1,4 @@
-import { isObject } from "@countersign/protocol";
+import { isObject, parseJson } from "@countersign/protocol";
 import { bodyText } from "../shapes/body-text.ts";
 
 /** A recorded request: one line of a recording, as JSON. */
@@ -40,7 +40,7 @@ export function parseRecordedRequest(line: string, number: number): RecordedRequ
   };
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch {
     return fail("is not JSON");
   }

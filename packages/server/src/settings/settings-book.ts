@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, isObject, messageOf } from "@countersign/protocol";
+import { codeOf, isObject, messageOf, parseJson } from "@countersign/protocol";
 import { SettingsError, type SourceSettings } from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { replaceFile } from "../replace-file.ts";
@@ -120,7 +120,7 @@ function readSources(path: string): readonly SourceSettings[] {
   }
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw unusable(path, `is not JSON: ${messageOf(error)}. Correct it, or move it away.`, error);
   }

@@ -1,16 +1,20 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createServer, type CountersignServer } from "@countersign/server";
 import { beforeEach, describe, expect, it } from "vitest";
 import { apiCaller } from "../support/api-caller.ts";
 import { closing } from "../../../../tests/support/resources.ts";
 
-const URL = "http://127.0.0.1:9/hooks";
+const ENDPOINT = "http://127.0.0.1:9/hooks";
+const MISREAD_KEYS = fileURLToPath(new URL("../support/child-misread-keys.mjs", import.meta.url));
 
 let server: CountersignServer;
 const { call } = apiCaller(() => server);
 
 describe("what the API says and takes is what the sender does", () => {
   beforeEach(async () => {
-    const endpoints = [{ url: URL, headers: { "X-Team": "shop" } }];
+    const endpoints = [{ url: ENDPOINT, headers: { "X-Team": "shop" } }];
     // As a config file in JSON may have them. Null counts as absent.
     const absent = { secret: null, concurrency: null, includeFields: null } as object;
     const sources = [{ name: "shop", destinations: [{ endpoints, ...absent }] }];
@@ -24,7 +28,7 @@ describe("what the API says and takes is what the sender does", () => {
   });
 
   it("a hidden header is known again in any case of its name, which are the same header", async () => {
-    const endpoints = [{ url: URL, headers: { "x-team": "(hidden)" } }];
+    const endpoints = [{ url: ENDPOINT, headers: { "x-team": "(hidden)" } }];
     expect((await call("PUT", "/sources/shop/destinations/webhooks", { endpoints })).status).toBe(200);
     expect(server.sender.settings.sources[0]?.destinations[0]?.endpoints[0]?.headers).toEqual({
       "x-team": "shop",
@@ -42,6 +46,23 @@ describe("what the API says and takes is what the sender does", () => {
     const [delivery] = await server.sender.deliveries({ messageId });
     expect(Buffer.from(delivery?.body ?? []).toString()).toContain(`"properties":${properties}`);
     expect(Object.hasOwn(Object.prototype, "isAdmin")).toBe(false);
+  });
+
+  it("a key with an escape is stored as it is, as under /v1, where JSON.parse would take it for another one", async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [MISREAD_KEYS]);
+    expect(stdout).toBe('201 {"café":"crème"}');
+  });
+
+  it.each([
+    ["", /is empty/],
+    ["{", /is not JSON: /],
+  ])("a body that is not JSON is refused, with what to do: %j", async (body, said) => {
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${server.url}/api/messages`, { method: "POST", headers, body });
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ detail: expect.stringMatching(said) as string }),
+    ]);
   });
 
   it("a body that is not UTF-8 is refused, as under /v1, and not sent with other characters", async () => {
