@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   SettingsChangedError,
   SettingsError,
@@ -5,14 +6,14 @@ import {
   type SenderSettings,
   type SourceSettings,
 } from "@countersign/sender";
-import { messageOf } from "@countersign/protocol";
+import { messageOf, parseJson } from "@countersign/protocol";
 import { configFile } from "../settings/config-file.ts";
 import { sourceFor } from "./lookups.ts";
 import { pointerPart, Problem, problemAt, settingsProblem } from "./problem.ts";
 import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
 import { HIDDEN, withKnownHeaders } from "../settings/hidden-headers.ts";
-import { sourceJson } from "../settings/source-json.ts";
+import { sourceJson, type SourceJson } from "../settings/source-json.ts";
 import { ref, type ApiContext, type Operation, type OperationInput } from "./operation.ts";
 import { TEXT } from "./schemas/parts.ts";
 import { DESTINATION_BODY, SOURCE_BODY } from "./schemas/settings.ts";
@@ -58,7 +59,8 @@ export const settingsOperations: readonly Operation[] = [
     method: "PUT",
     path: "/sources/{source}",
     id: "putSource",
-    summary: "Adds a source, or changes one. Its destinations are not changed.",
+    summary:
+      "Adds a source, or changes one: what is left out stays as it is. Its destinations have operations of their own.",
     headers: ["If-Match"],
     body: SOURCE_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
@@ -67,8 +69,16 @@ export const settingsOperations: readonly Operation[] = [
       const { settings } = context.sender;
       const name = input.params["source"] ?? "";
       const before = sourceOf(settings, name) ?? { name, destinations: [] };
-      const { writeKey, ...given } = input.body as Partial<SourceSettings>;
-      // What was read can be changed and sent back.
+      const { writeKey, blockedEvents, countFiltered, ...read } = input.body as SourceBody;
+      const now = sourceJson(before, context.book);
+      assertAsRead("name", read.name, name, NAME_STAYS);
+      assertAsRead("managedBy", read.managedBy, now.managedBy, "This is not a setting. Leave it out.");
+      assertAsRead(
+        "destinations",
+        read.destinations,
+        now.destinations,
+        `These are not the destinations that the source has. Leave them out, and change each with PUT /api/sources/${encodeURIComponent(name)}/destinations/NAME.`,
+      );
       const key = writeKey === HIDDEN ? before.writeKey : (writeKey ?? before.writeKey);
       if (writeKey === HIDDEN && key === undefined) {
         throw problemAt(
@@ -76,7 +86,12 @@ export const settingsOperations: readonly Operation[] = [
           "The write key is hidden, and this source had no write key. Pass its value.",
         );
       }
-      const source = { ...before, ...given, ...(key !== undefined && { writeKey: key }) };
+      const source = {
+        ...before,
+        ...(blockedEvents && { blockedEvents }),
+        ...(countFiltered !== undefined && { countFiltered }),
+        ...(key !== undefined && { writeKey: key }),
+      };
       const next = withSource(settings, source);
       await change(context, input, { next, source: name, prefix: sourcePath(next, name) });
       return changed(context, name);
@@ -145,6 +160,18 @@ export const settingsOperations: readonly Operation[] = [
   },
 ];
 
+const NAME_STAYS =
+  "This is not the name in the path, and a name cannot be changed. Leave it out, or put the other name into the path.";
+
+/** Refuses another value of what is only read: to ignore it would look as if it had been changed. */
+function assertAsRead(field: string, given: unknown, now: unknown, advice: string): void {
+  if (given === undefined || isDeepStrictEqual(given, parseJson(JSON.stringify(now)))) return;
+  throw problemAt({ pointer: `/${field}` }, advice);
+}
+
+/** The body of a change of a source: what was read of it, with what is to be another, can be sent back. */
+type SourceBody = Partial<SourceJson>;
+
 /** The body of a change of a destination: what was read of it, with what is to be another, can be sent back. */
 type DestinationBody = Omit<DestinationSettings, "secret"> & {
   readonly secret?: string | null;
@@ -154,13 +181,8 @@ type DestinationBody = Omit<DestinationSettings, "secret"> & {
 /** The destination that a body describes: what is hidden in it, or left out, is as it was. */
 function destinationFrom({ params, body }: OperationInput, source: SourceSettings): NamedDestination {
   const name = params["destination"] ?? "";
-  const { name: itsName = name, secret: given, signed, ...settings } = body as DestinationBody;
-  if (itsName !== name) {
-    throw problemAt(
-      { pointer: "/name" },
-      `This is ${JSON.stringify(name)}, and a name cannot be changed. Leave the name out, or add a destination of the other name.`,
-    );
-  }
+  const { name: itsName, secret: given, signed, ...settings } = body as DestinationBody;
+  assertAsRead("name", itsName, name, NAME_STAYS);
   const before = namedDestinations(source).find((destination) => destination.name === name);
   const secret = given === undefined ? before?.secret : (given ?? undefined);
   if (given === undefined && signed !== undefined && signed !== (secret !== undefined)) {

@@ -9,6 +9,7 @@ import { closing, temporaryDirectory } from "../../../../tests/support/resources
 import { storedSettings } from "../support/stored-settings.ts";
 
 const URL = "http://127.0.0.1:9/hooks";
+const SOURCE = "/sources/default";
 const WEBHOOKS = "/sources/default/destinations/webhooks";
 
 let server: CountersignServer;
@@ -168,6 +169,34 @@ describe("settings", () => {
       status: 422,
       errors: [{ detail: expect.stringContaining("pass null") as string }],
     });
+  });
+
+  it("of a source can be sent back as they were read, with one of them changed", async () => {
+    const read = async (): Promise<object> => {
+      const [source] = (await call("GET", "/sources")).json() as [object];
+      return source;
+    };
+    const endpoints = [{ url: URL, headers: { "X-Team": "shop" } }];
+    await call("PUT", WEBHOOKS, { endpoints, secret: SECRET });
+    expect((await call("PUT", SOURCE, { writeKey: "a key" })).status).toBe(200);
+    const before = await read();
+    expect(before).toMatchObject({ name: "default", writeKey: "(hidden)", managedBy: "config" });
+    const answer = await call("PUT", SOURCE, { ...before, countFiltered: true });
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"countFiltered":true')]);
+    expect(await read()).toEqual({ ...before, countFiltered: true });
+    // The answer to a change is what was read, too.
+    expect((await call("PUT", SOURCE, answer.json())).status).toBe(200);
+    for (const [wrong, pointer, said] of [
+      [{ name: "other" }, "/name", /cannot be changed/],
+      [{ managedBy: "api" }, "/managedBy", /Leave it out/],
+      [{ destinations: [] }, "/destinations", /PUT \/api\/sources\/default\/destinations\/NAME/],
+    ] as const) {
+      const refused = await call("PUT", SOURCE, { ...before, ...wrong });
+      expect([refused.status, refused.json()]).toMatchObject([
+        422,
+        { errors: [{ pointer, detail: expect.stringMatching(said) as string }] },
+      ]);
+    }
   });
 
   it("that are wrong are answered with a pointer to each mistake", async () => {

@@ -6,20 +6,27 @@ const INCLUDE_FIELDS: Schema = { type: "array", items: { type: "string", enum: [
 
 const endpoint = object({ url: TEXT, headers: HEADERS, ca: { anyOf: [TEXT, TEXTS] } }, ["headers", "ca"]);
 
-/** Sources and destinations. */
-export const settingsSchemas: Schemas = {
-  Endpoint: endpoint,
-  Destination: object(
+/** A destination as it is shown, with endpoints of this schema: bodies are checked without the document, and so have no references. */
+function destinationWith(shownEndpoint: Schema): Schema {
+  return object(
     {
       name: TEXT,
-      endpoints: { type: "array", items: ref("Endpoint") },
+      endpoints: { type: "array", items: shownEndpoint },
       signed: { type: "boolean" },
       enabled: { type: "boolean" },
       includeFields: INCLUDE_FIELDS,
       concurrency: COUNT,
     },
     ["includeFields", "concurrency"],
-  ),
+  );
+}
+
+const MANAGED_BY: Schema = { type: "string", enum: ["config", "api"] };
+
+/** Sources and destinations. */
+export const settingsSchemas: Schemas = {
+  Endpoint: endpoint,
+  Destination: destinationWith(ref("Endpoint")),
   Source: object(
     {
       name: TEXT,
@@ -27,7 +34,7 @@ export const settingsSchemas: Schemas = {
       destinations: { type: "array", items: ref("Destination") },
       blockedEvents: TEXTS,
       countFiltered: { type: "boolean" },
-      managedBy: { type: "string", enum: ["config", "api"] },
+      managedBy: MANAGED_BY,
       note: { type: "string", description: "After a change: why the change is lost at a restart, if it is." },
     },
     ["note"],
@@ -57,6 +64,18 @@ export const DESTINATION_BODY: Schema = object(
 );
 
 export const SOURCE_BODY: Schema = object(
-  { writeKey: TEXT, blockedEvents: TEXTS, countFiltered: { type: "boolean" } },
-  ["writeKey", "blockedEvents", "countFiltered"],
+  {
+    name: { type: "string", description: "As it was read. A name cannot be changed." },
+    writeKey: TEXT,
+    destinations: {
+      type: "array",
+      items: destinationWith(endpoint),
+      description: "As they were read. Each has operations of its own.",
+    },
+    blockedEvents: TEXTS,
+    countFiltered: { type: "boolean" },
+    managedBy: { ...MANAGED_BY, description: "As it was read." },
+    note: { type: "string", description: "Of the answer to a change; it has no effect." },
+  },
+  ["name", "writeKey", "destinations", "blockedEvents", "countFiltered", "managedBy", "note"],
 );
