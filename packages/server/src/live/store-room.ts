@@ -24,13 +24,14 @@ export interface StoreStateJson {
 interface Refusal {
   readonly state: keyof typeof BELIEVED_FOR_MS;
   readonly reason: string;
-  readonly at: number;
+  /** Ends the belief in it. */
+  readonly timeout: NodeJS.Timeout;
 }
 
 /**
  * Knows how the store is: as it says itself, and by the calls that it could not store. A database can answer all but these, as where
  * its user has lost a privilege. That the store was full is remembered until a delivery has ended and so made room, or the store says
- * that it was down; anything else until a call is stored.
+ * that it was down; anything else until a call is stored. Either is believed for a while, and its end is told like any other.
  */
 export class StoreRoom {
   readonly #sender: Pick<Sender, "storeState">;
@@ -47,7 +48,7 @@ export class StoreRoom {
     this.#onChange = onChange;
     sender.on("storeState", () => {
       // It knows better than the last call, and tells when it can be used again: a disk that was full has room then.
-      if (!this.#isUp || this.#refusal?.state === "down") this.#refusal = undefined;
+      if (!this.#isUp || this.#refusal?.state === "down") this.#forget();
       onChange(this.state());
     });
     for (const state of END_STATES) sender.on(state, () => this.#over("full"));
@@ -59,12 +60,14 @@ export class StoreRoom {
   refused(state: Refusal["state"], reason: string): void {
     // What the store says itself is why.
     if (!this.#isUp) return;
-    const at = performance.now();
     // One that says what is wrong knows better, and one that is up all the same can be used: of several parts, one is away.
-    const isPartly = this.#sender.storeState.reason !== undefined || at - this.#storedAt < STORES_MS;
+    const isPartly =
+      this.#sender.storeState.reason !== undefined || performance.now() - this.#storedAt < STORES_MS;
     if (state === "down" && isPartly) return;
     const before = this.state();
-    this.#refusal = { state, reason, at };
+    this.#forget();
+    const timeout = setTimeout(() => this.#over(state), BELIEVED_FOR_MS[state]).unref();
+    this.#refusal = { state, reason, timeout };
     const after = this.state();
     if (after.state !== before.state) this.#onChange(after);
   }
@@ -78,8 +81,7 @@ export class StoreRoom {
   /** How the store is. */
   state(): StoreStateJson {
     const { state, reason: why } = this.#sender.storeState;
-    const refusal = this.#isUp ? this.#believed() : undefined;
-    if (refusal !== undefined) return { state: refusal.state, reason: refusal.reason };
+    if (this.#isUp && this.#refusal) return { state: this.#refusal.state, reason: this.#refusal.reason };
     return { state, ...(why !== undefined && { reason: why }) };
   }
 
@@ -89,14 +91,12 @@ export class StoreRoom {
 
   #over(state: Refusal["state"]): void {
     if (this.#refusal?.state !== state) return;
-    this.#refusal = undefined;
+    this.#forget();
     this.#onChange(this.state());
   }
 
-  /** Why no call can be stored, as far as is known. */
-  #believed(): Refusal | undefined {
-    if (this.#refusal === undefined) return undefined;
-    const { state, at } = this.#refusal;
-    return performance.now() - at < BELIEVED_FOR_MS[state] ? this.#refusal : undefined;
+  #forget(): void {
+    clearTimeout(this.#refusal?.timeout);
+    this.#refusal = undefined;
   }
 }

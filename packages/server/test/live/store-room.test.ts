@@ -10,7 +10,7 @@ interface Watched {
 }
 
 function watch(): Watched {
-  vi.useFakeTimers({ toFake: ["performance"] });
+  vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const listeners = new Map<string, () => void>();
   const sender = {
@@ -43,13 +43,26 @@ it("a store is down from a call that it could not store to the next that it coul
   expect(told).toEqual([DOWN, { state: "up" }]);
 });
 
-it("without another call it is up again after 5 seconds, so that what is over costs a server no traffic for long", () => {
-  const { room } = watch();
+it("without another call it is up again after 5 seconds, so that what is over costs a server no traffic for long, and says so", () => {
+  const { room, told } = watch();
   room.refused("down", "The table is locked.");
   vi.advanceTimersByTime(4_999);
   expect(room.state()).toEqual(DOWN);
   vi.advanceTimersByTime(1);
   expect(room.state()).toEqual({ state: "up" });
+  expect(told).toEqual([DOWN, { state: "up" }]);
+});
+
+it("a store is full for 30 seconds after the last call that found no room, and its end is told once, since readers took it for full for good", () => {
+  const { room, told } = watch();
+  const full = { state: "full", reason: "The disk is full." } as const;
+  room.refused("full", "The disk is full.");
+  vi.advanceTimersByTime(20_000);
+  room.refused("full", "The disk is full.");
+  vi.advanceTimersByTime(29_999);
+  expect([room.state(), told]).toEqual([full, [full]]);
+  vi.advanceTimersByTime(60_000);
+  expect([room.state(), told]).toEqual([{ state: "up" }, [full, { state: "up" }]]);
 });
 
 it.each(["before", "after"])(
