@@ -13,8 +13,9 @@ const PATIENT = {
   testTimeout: 30_000,
   hookTimeout: 30_000,
   expect: { poll: { timeout: 25_000 } },
-  setupFiles: [fileURLToPath(new URL("tests/support/each-file.ts", import.meta.url))],
 };
+
+const EACH_FILE = fileURLToPath(new URL("tests/support/each-file.ts", import.meta.url));
 
 /** A failure tells the whole of what differs: of a run on another machine, nothing else is seen. */
 const WHOLE = { chaiConfig: { truncateThreshold: 0 } };
@@ -32,9 +33,12 @@ const TOGETHER = { isolate: false };
  * The tests of a package: those in its `test` folder.
  *
  * @param name - The name of the project, before its files in Vitest's output.
- * @param more - Settings of its own.
+ * @param more - Settings of its own. Its hooks after a test run when the test has let go of what it opened.
  */
-export function testsOf(name: string, more: UserWorkspaceConfig["test"] = {}): UserWorkspaceConfig {
+export function testsOf(
+  name: string,
+  { setupFiles = [], ...more }: UserWorkspaceConfig["test"] = {},
+): UserWorkspaceConfig {
   return defineProject({
     test: {
       ...PATIENT,
@@ -43,6 +47,8 @@ export function testsOf(name: string, more: UserWorkspaceConfig["test"] = {}): U
       server: AS_BUILT,
       name,
       include: ["test/**/*.test.ts"],
+      // The hooks of the last one run first.
+      setupFiles: [setupFiles, EACH_FILE].flat(),
       ...more,
     },
   });

@@ -101,7 +101,7 @@ export const deliveryOperations: readonly Operation[] = [
         description: "Bundles the events of so many milliseconds into messages of the name `events`.",
       },
     },
-    answer: { status: 200, schema: TEXT, type: "text/event-stream" },
+    answer: { status: 200, schema: TEXT, type: "text/event-stream", headers: ["X-Accel-Buffering"] },
     handle: ({ streams }, { request, reply, query }) => streams.open(request, reply, query),
   },
 ];

@@ -1,6 +1,12 @@
-import { ref, type Operation, type Schema } from "./operation.ts";
-import { operations } from "./operations.ts";
+import { ref, type Schema, type Schemas } from "./operation.ts";
+import { operations, TAGS } from "./operations.ts";
 import { schemas } from "./schemas.ts";
+
+/** The headers of errors, by status, as `answerWithProblems` and the guard set them. */
+const ERROR_HEADERS: Readonly<Record<string, Schemas>> = {
+  401: { "WWW-Authenticate": { type: "string", const: "Bearer" } },
+  503: { "Retry-After": { type: "string", description: "Seconds." } },
+};
 
 /** The OpenAPI 3.1 document of the control API. */
 export function openApiDocument(): Schema {
@@ -15,7 +21,10 @@ export function openApiDocument(): Schema {
       title: "Countersign control API",
       version: "1.0.0",
       description: "Shows what a countersign server forwards and with what results, and injects faults.",
+      license: { name: "MIT", identifier: "MIT" },
     },
+    servers: [{ url: "/", description: "The server that this document comes from." }],
+    tags: TAGS.map((name) => ({ name })),
     paths,
     components: {
       schemas,
@@ -29,6 +38,7 @@ export function openApiDocument(): Schema {
 
 function describe({
   id,
+  tag,
   summary,
   path,
   query = {},
@@ -38,7 +48,7 @@ function describe({
   answer,
   answers = {},
   errors = {},
-}: Operation): Schema {
+}: (typeof operations)[number]): Schema {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -51,12 +61,14 @@ function describe({
     400: "The request is malformed.",
     401: "The token is missing.",
     403: "The host or the origin is not allowed.",
-    ...(body && { 413: "The body is too large." }),
+    ...(body && { 413: "The body is too large.", 415: "The body is not said to be JSON." }),
+    500: "The server failed.",
     503: "The store failed, or has no room.",
     ...errors,
   };
   return {
     operationId: id,
+    tags: [tag],
     summary,
     parameters: [...inPath, ...inQuery, ...inHeaders],
     ...(body && {
@@ -66,7 +78,7 @@ function describe({
       [answer.status]: {
         description: "Done.",
         ...(answer.headers && {
-          headers: Object.fromEntries(answer.headers.map((name) => [name, { schema: { type: "string" } }])),
+          headers: headersOf(Object.fromEntries(answer.headers.map((name) => [name, { type: "string" }]))),
         }),
         ...(answer.schema && { content: { [answer.type ?? "application/json"]: { schema: answer.schema } } }),
       },
@@ -79,9 +91,20 @@ function describe({
       ...Object.fromEntries(
         Object.entries(problems).map(([status, description]) => [
           status,
-          { description, content: { "application/problem+json": { schema: ref("Problem") } } },
+          {
+            description,
+            ...(ERROR_HEADERS[status] && { headers: headersOf(ERROR_HEADERS[status]) }),
+            content: { "application/problem+json": { schema: ref("Problem") } },
+          },
         ]),
       ),
     },
   };
+}
+
+/** Headers that an answer always has, by name. */
+function headersOf(schemas: Schemas): Schema {
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [name, { required: true, schema }]),
+  );
 }

@@ -91,7 +91,7 @@ export interface Operation {
     readonly status: 200 | 201 | 202 | 204;
     readonly schema?: Schema;
     readonly type?: string;
-    /** Headers that it carries. */
+    /** Headers that it always has, besides those of HTTP. */
     readonly headers?: readonly string[];
   };
   /** Other answers of a success, by status. */

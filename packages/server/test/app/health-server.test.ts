@@ -35,7 +35,8 @@ it("tells the state and the metrics of a sender, and has nothing else", async ()
   expect(metrics.headers["content-type"]).toContain("text/plain");
   expect(metrics.text).toContain("countersign_store_up 1");
   expect(metrics.text).toContain("process_cpu_seconds_total");
-  for (const path of ["/", "/api/sources", "/v1/track"]) expect((await send(url + path)).status).toBe(404);
+  for (const path of ["/", "/api/openapi.json", "/v1/track"])
+    expect((await send(url + path)).status).toBe(404);
 });
 
 it("is degraded, and not ok, while no process delivers from a store that can be used", async () => {

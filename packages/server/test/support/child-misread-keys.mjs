@@ -2,7 +2,7 @@
 // backslash, as it may since Node 23 (nodejs/node#63785).
 const parse = JSON.parse;
 JSON.parse = (text, reviver) =>
-  parse(String(text).replaceAll(/"([^"\\]*)\\(?:u[0-9a-f]{4}|["\\])"(?=\s*:)/gi, '"$1\\\\"'), reviver);
+  parse(text.replaceAll(/"([^"\\]*)\\(?:u[0-9a-f]{4}|["\\])"(?=\s*:)/gi, '"$1\\\\"'), reviver);
 
 // After that: the first text that it reads shows the library what JSON.parse does.
 const { createServer } = await import("@countersign/server");

@@ -1,0 +1,188 @@
+import { subscribe } from "node:diagnostics_channel";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { createServer } from "@countersign/server";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+
+interface Described {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, DescribedAnswer>>;
+}
+
+interface DescribedAnswer {
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+/** The part of an OpenAPI document that tests look at. */
+export interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly schemas: object };
+}
+
+interface Answer {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly text: string;
+}
+
+/** What every answer may have, and HTTP describes. */
+const OF_HTTP = new Set([
+  "cache-control",
+  "connection",
+  "content-length",
+  "content-type",
+  "date",
+  "keep-alive",
+  "transfer-encoding",
+  "x-content-type-options",
+]);
+
+/** Answers of paths and methods that the document does not have. */
+const ELSEWHERE: Readonly<Record<number, readonly string[]>> = {
+  400: [],
+  401: ["www-authenticate"],
+  403: [],
+  404: [],
+  405: ["allow"],
+};
+
+const PROBLEM = { $ref: "#/components/schemas/Problem" };
+
+const answers: Answer[] = [];
+
+subscribe("http.server.request.start", (message) => {
+  const { request, response } = message as {
+    readonly request: IncomingMessage;
+    readonly response: ServerResponse;
+  };
+  const path = request.url?.split("?")[0] ?? "";
+  if (!path.startsWith("/api/")) return;
+  const chunks: Buffer[] = [];
+  const headers: OutgoingHttpHeaders = {};
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+  Object.assign(response, {
+    writeHead: (...args: unknown[]) => {
+      Object.assign(headers, response.getHeaders(), args.at(-1));
+      return writeHead(...args);
+    },
+  });
+  for (const name of ["write", "end"] as const) {
+    const original = response[name].bind(response) as (...args: unknown[]) => unknown;
+    Object.assign(response, {
+      [name]: (chunk: unknown, ...rest: unknown[]) => {
+        // A stream of events has no end.
+        const isKept = !String(headers["content-type"]).startsWith("text/event-stream");
+        if (isKept && (typeof chunk === "string" || chunk instanceof Uint8Array))
+          chunks.push(Buffer.from(chunk));
+        return original(chunk, ...rest);
+      },
+    });
+  }
+  response.once("finish", () => {
+    const text = Buffer.concat(chunks).toString();
+    const { statusCode: status } = response;
+    answers.push({ method: request.method ?? "", path, status, headers, text });
+  });
+});
+
+let documented: Promise<OpenApi> | undefined;
+
+/** What a server says of its control API. */
+export function openApi(): Promise<OpenApi> {
+  documented ??= (async () => {
+    const server = await createServer({ to: "http://127.0.0.1:9/", port: 0 });
+    const { body } = await server.control("GET", "/openapi.json");
+    await server.close();
+    return body as OpenApi;
+  })();
+  return documented;
+}
+
+/**
+ * Fails if an answer of the control API since the last time was not as the OpenAPI document says: its status, its headers, its media
+ * type and its body. It sees the answers of every server of the process, whoever asked.
+ */
+export async function assertDescribed(): Promise<void> {
+  const seen = answers.splice(0);
+  if (seen.length === 0) return;
+  const document = await openApi();
+  const faults = new Set(
+    seen.flatMap((answer) => {
+      const fault = faultOf(document, answer);
+      const { method, path, status, text } = answer;
+      return fault === undefined
+        ? []
+        : `${method} ${path} answered ${status}: ${fault}. ${text.slice(0, 500)}`;
+    }),
+  );
+  if (faults.size > 0)
+    throw new Error(`Answers that the OpenAPI document does not describe:\n${[...faults].join("\n")}`);
+}
+
+function faultOf(document: OpenApi, answer: Answer): string | undefined {
+  const { method, path, status, headers, text } = answer;
+  const fullType = String(headers["content-type"] ?? "");
+  const type = fullType.split(";")[0] ?? "";
+  if (path === "/api/openapi.json" && status === 200) return undefined;
+  const described = answerFor(document, method, path, status);
+  if (described === undefined) return "the status is not described";
+  const wanted = Object.entries(described.headers ?? {});
+  const known = new Set(wanted.map(([name]) => name.toLowerCase()));
+  const unknown = Object.keys(headers).find((name) => !OF_HTTP.has(name) && !known.has(name));
+  if (unknown !== undefined) return `the header ${unknown} is not described`;
+  const missing = wanted.find(
+    ([name, { required }]) => required && headers[name.toLowerCase()] === undefined,
+  );
+  if (missing) return `the header ${missing[0]} is missing`;
+  const { content = {} } = described;
+  if (Object.keys(content).length === 0) return text === "" ? undefined : "a body is not described";
+  const schema = (content[fullType] ?? content[type])?.schema;
+  if (schema === undefined) return `the media type ${JSON.stringify(type)} is not described`;
+  return type.endsWith("json") ? mistakesOf(document, schema, JSON.parse(text)) : undefined;
+}
+
+function answerFor(
+  document: OpenApi,
+  method: string,
+  path: string,
+  status: number,
+): DescribedAnswer | undefined {
+  // A malformed path is refused before it is known what it names.
+  const operation = path.includes("%") && status === 400 ? undefined : operationFor(document, method, path);
+  if (operation) return operation.responses[status];
+  const headers = ELSEWHERE[status]?.map((name) => [name, { required: true }]);
+  return (
+    headers && {
+      headers: Object.fromEntries(headers) as NonNullable<DescribedAnswer["headers"]>,
+      content: { "application/problem+json": { schema: PROBLEM } },
+    }
+  );
+}
+
+function operationFor({ paths }: OpenApi, method: string, path: string): Described | undefined {
+  // As the server reads them.
+  const plain = path.replaceAll(/\/+/g, "/").replace(/\/$/, "");
+  const exact = paths[plain];
+  if (exact) return exact[method.toLowerCase()];
+  const templates = Object.entries(paths).filter(([template]) =>
+    new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]*")}$`).test(plain),
+  );
+  return templates.map(([, operations]) => operations[method.toLowerCase()]).find((one) => one !== undefined);
+}
+
+const validators = new Map<object, ValidateFunction>();
+
+function mistakesOf({ components }: OpenApi, schema: object, value: unknown): string | undefined {
+  let validate = validators.get(schema);
+  if (!validate) {
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, keywords: ["components"] });
+    addFormats.default(ajv);
+    validate = ajv.compile({ ...schema, components });
+    validators.set(schema, validate);
+  }
+  if (validate(value)) return undefined;
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`).join(", ");
+}

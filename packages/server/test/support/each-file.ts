@@ -1,0 +1,4 @@
+import { afterEach } from "vitest";
+import { assertDescribed } from "./described-answers.ts";
+
+afterEach(assertDescribed);
