@@ -5,7 +5,7 @@ import { REJECTION_FIXES, SKIP_FIXES } from "../ingest/fixes.ts";
 import { skippedCallJson, summaryJson } from "../shapes/delivery-shapes.ts";
 import { ref, type Operation, type Schema } from "./operation.ts";
 import { FILTER_PARAMETERS, PAGE_PARAMETERS, SKIPPED_PARAMETERS } from "./schemas/filters.ts";
-import { TEXT } from "./schemas/parts.ts";
+import { EVENT_STREAM } from "./schemas/events.ts";
 
 /** How many of a list, of which the last thousand are kept. */
 const LIMIT: Schema = { type: "integer", minimum: 1, maximum: 1_000, default: 100 };
@@ -101,7 +101,7 @@ export const deliveryOperations: readonly Operation[] = [
         description: "Bundles the events of so many milliseconds into messages of the name `events`.",
       },
     },
-    answer: { status: 200, schema: TEXT, type: "text/event-stream", headers: ["X-Accel-Buffering"] },
+    answer: { status: 200, schema: EVENT_STREAM, type: "text/event-stream", headers: ["X-Accel-Buffering"] },
     handle: ({ streams }, { request, reply, query }) => streams.open(request, reply, query),
   },
 ];

@@ -4,6 +4,7 @@ import { settingsSchemas } from "./schemas/settings.ts";
 import { statusSchemas } from "./schemas/status.ts";
 import { testingSchemas } from "./schemas/testing.ts";
 import { verifySchemas } from "./schemas/verify.ts";
+import { eventSchemas } from "./schemas/events.ts";
 import { certifySchemas } from "./schemas/certify.ts";
 import { problemSchemas } from "./schemas/problems.ts";
 import type { Schemas } from "./operation.ts";
@@ -17,5 +18,6 @@ export const schemas: Schemas = {
   ...testingSchemas,
   ...verifySchemas,
   ...certifySchemas,
+  ...eventSchemas,
   ...problemSchemas,
 };

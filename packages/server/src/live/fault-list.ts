@@ -6,8 +6,11 @@ export type FaultRequest =
   | ({ readonly fault: Fault } & FaultScope)
   | { readonly fault: "rate_limit"; readonly seconds: number; readonly times?: number | undefined };
 
+/** What can happen to a fault. */
+export const FAULT_CHANGES = ["injected", "struck", "cancelled", "used_up"] as const;
+
 /** The change of a fault. */
-export type FaultChange = "injected" | "struck" | "cancelled" | "used_up";
+export type FaultChange = (typeof FAULT_CHANGES)[number];
 
 /** The most that are in force: each attempt looks through them, and those that fit none end by nothing else. */
 export const MOST_FAULTS = 1_000;

@@ -115,6 +115,20 @@ it("every operation of the API stands in the guide", async () => {
   expect(missing).toEqual([]);
 });
 
+it("every event of the stream stands in the guide, and it names no other", async () => {
+  const { server } = await start();
+  const { components } = (await send(`${server.url}/api/openapi.json`)).json() as {
+    components: { schemas: Record<string, { properties?: { event?: { const?: string } } }> };
+  };
+  const described = Object.values(components.schemas).flatMap(
+    ({ properties }) => properties?.event?.const ?? [],
+  );
+  const table = GUIDE.split("\n## Events\n")[1]?.split("\nThe stream begins with ")[0] ?? "";
+  const rows = [...table.matchAll(/^\| (`[^|]+) \|/gm)].map(([, names = ""]) => names);
+  const named = rows.flatMap((names) => [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  expect([...named, "hello", "reset"].toSorted()).toEqual(described.toSorted());
+});
+
 it("every metric that the guide and its alert rules name exists, with the labels that they use", async () => {
   const { server } = await start();
   const { text } = await send(`${server.url}/metrics`);

@@ -53,6 +53,9 @@ const PROBLEM = { $ref: "#/components/schemas/Problem" };
 
 const answers: Answer[] = [];
 
+/** The data of messages of event streams. */
+const messages: string[] = [];
+
 subscribe("http.server.request.start", (message) => {
   const { request, response } = message as {
     readonly request: IncomingMessage;
@@ -69,14 +72,22 @@ subscribe("http.server.request.start", (message) => {
       return writeHead(...args);
     },
   });
+  let stream = "";
+  const keep = (chunk: string | Uint8Array): void => {
+    if (!String(headers["content-type"]).startsWith("text/event-stream")) {
+      chunks.push(Buffer.from(chunk));
+      return;
+    }
+    // It has no end.
+    const parts = (stream + Buffer.from(chunk).toString()).split("\n\n");
+    stream = parts.pop() ?? "";
+    for (const part of parts) messages.push(...(/^data: (.*)$/m.exec(part)?.slice(1) ?? []));
+  };
   for (const name of ["write", "end"] as const) {
     const original = response[name].bind(response) as (...args: unknown[]) => unknown;
     Object.assign(response, {
       [name]: (chunk: unknown, ...rest: unknown[]) => {
-        // A stream of events has no end.
-        const isKept = !String(headers["content-type"]).startsWith("text/event-stream");
-        if (isKept && (typeof chunk === "string" || chunk instanceof Uint8Array))
-          chunks.push(Buffer.from(chunk));
+        if (typeof chunk === "string" || chunk instanceof Uint8Array) keep(chunk);
         return original(chunk, ...rest);
       },
     });
@@ -103,11 +114,12 @@ export function openApi(): Promise<OpenApi> {
 
 /**
  * Fails if an answer of the control API since the last time was not as the OpenAPI document says: its status, its headers, its media
- * type and its body. It sees the answers of every server of the process, whoever asked.
+ * type and its body, or the events of a stream. It sees the answers of every server of the process, whoever asked.
  */
 export async function assertDescribed(): Promise<void> {
   const seen = answers.splice(0);
-  if (seen.length === 0) return;
+  const told = messages.splice(0);
+  if (seen.length + told.length === 0) return;
   const document = await openApi();
   const faults = new Set(
     seen.flatMap((answer) => {
@@ -118,6 +130,11 @@ export async function assertDescribed(): Promise<void> {
         : `${method} ${path} answered ${status}: ${fault}. ${text.slice(0, 500)}`;
     }),
   );
+  for (const data of told)
+    for (const event of [JSON.parse(data) as LiveEvent | readonly LiveEvent[]].flat()) {
+      const mistakes = mistakesOf(document, schemaOfEvent(document, event), event);
+      if (mistakes !== undefined) faults.add(`The event ${event.event}: ${mistakes}. ${data.slice(0, 500)}`);
+    }
   if (faults.size > 0)
     throw new Error(`Answers that the OpenAPI document does not describe:\n${[...faults].join("\n")}`);
 }
@@ -171,6 +188,26 @@ function operationFor({ paths }: OpenApi, method: string, path: string): Describ
     new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]*")}$`).test(plain),
   );
   return templates.map(([, operations]) => operations[method.toLowerCase()]).find((one) => one !== undefined);
+}
+
+interface LiveEvent {
+  readonly event: string;
+}
+
+const NO_EVENT = { not: {} };
+
+/** That of the one event, since to try them all says of a mistake what is wrong with each of the others. */
+function schemaOfEvent({ components }: OpenApi, { event }: LiveEvent): object {
+  const { Event, ...schemas } = components.schemas as Readonly<Record<string, EventSchema>>;
+  const names = (Event?.oneOf ?? []).map(({ $ref }) => $ref.slice("#/components/schemas/".length));
+  return (
+    names.map((name) => schemas[name]).find((one) => one?.properties?.["event"]?.const === event) ?? NO_EVENT
+  );
+}
+
+interface EventSchema {
+  readonly oneOf?: readonly { readonly $ref: string }[];
+  readonly properties?: Readonly<Record<string, { readonly const?: unknown }>>;
 }
 
 const validators = new Map<object, ValidateFunction>();

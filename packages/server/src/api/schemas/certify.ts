@@ -6,6 +6,21 @@ const LEVEL: Schema = { type: "string", enum: ["MUST", "SHOULD"] };
 
 const TALLY = object({ passed: COUNT, failed: COUNT, skipped: COUNT });
 
+const CERTIFICATION = {
+  id: TEXT,
+  url: TEXT,
+  state: JOB_STATE,
+  startedAt: DATE_TIME,
+  endedAt: DATE_TIME,
+  total: COUNT,
+  only: { ...TEXTS, description: "The ids of these audits, if they are not all that there are." },
+  tally: object({ MUST: TALLY, SHOULD: TALLY }),
+  passed: { type: "boolean" },
+  error: TEXT,
+};
+
+const ABSENT_IN_CERTIFICATION = ["endedAt", "only", "passed", "error"];
+
 /** The audits of a receiver. */
 export const certifySchemas: Schemas = {
   Audit: object({ id: TEXT, level: LEVEL, title: TEXT }),
@@ -21,21 +36,10 @@ export const certifySchemas: Schemas = {
     },
     ["failure", "reason"],
   ),
+  CertificationSummary: object(CERTIFICATION, ABSENT_IN_CERTIFICATION),
   Certification: object(
-    {
-      id: TEXT,
-      url: TEXT,
-      state: JOB_STATE,
-      startedAt: DATE_TIME,
-      endedAt: DATE_TIME,
-      total: COUNT,
-      only: { ...TEXTS, description: "The ids of these audits, if they are not all that there are." },
-      tally: object({ MUST: TALLY, SHOULD: TALLY }),
-      passed: { type: "boolean" },
-      results: { type: "array", items: ref("AuditResult") },
-      error: TEXT,
-    },
-    ["endedAt", "only", "passed", "error"],
+    { ...CERTIFICATION, results: { type: "array", items: ref("AuditResult") } },
+    ABSENT_IN_CERTIFICATION,
   ),
 };
 

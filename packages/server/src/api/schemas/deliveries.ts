@@ -35,9 +35,13 @@ const ATTEMPT_SUMMARY = {
   fault: TEXT,
 };
 
+const CUT: Schema = { const: true, description: "The body was longer." };
+
 const ABSENT_IN_ATTEMPT = ["status", "code", "message", "fault"];
 
-const DELIVERY_SUMMARY = {
+const RESEND_OF: Schema = { type: "string", description: "Id of the delivery that it repeats." };
+
+const DELIVERY_INFO = {
   id: TEXT,
   messageId: TEXT,
   type: { type: "string", enum: [...MESSAGE_TYPES] },
@@ -45,13 +49,17 @@ const DELIVERY_SUMMARY = {
   source: TEXT,
   destination: TEXT,
   identity: TEXT,
-  state: { type: "string", enum: [...DELIVERY_STATES] },
   acceptedAt: DATE_TIME,
+};
+
+const DELIVERY_SUMMARY = {
+  ...DELIVERY_INFO,
+  state: { type: "string", enum: [...DELIVERY_STATES] },
   dueAt: DATE_TIME,
   endedAt: DATE_TIME,
   attempts: { ...COUNT, description: "How many there were. `last.round` is the number of tries." },
   last: ref("AttemptSummary"),
-  resendOf: { type: "string", description: "Id of the delivery that it repeats." },
+  resendOf: RESEND_OF,
 };
 
 const ABSENT_IN_SUMMARY = ["event", "dueAt", "endedAt", "last", "resendOf"];
@@ -59,11 +67,19 @@ const ABSENT_IN_SUMMARY = ["event", "dueAt", "endedAt", "last", "resendOf"];
 /** Deliveries, their attempts, and what resending them answers. */
 export const deliverySchemas: Schemas = {
   AttemptSummary: object(ATTEMPT_SUMMARY, ABSENT_IN_ATTEMPT),
+  AttemptExcerpt: object(
+    {
+      ...ATTEMPT_SUMMARY,
+      response: { type: "string", description: "The first 1,024 characters of the body." },
+      cut: CUT,
+    },
+    [...ABSENT_IN_ATTEMPT, "cut"],
+  ),
   Attempt: object(
     {
       ...ATTEMPT_SUMMARY,
       response: { type: "string", description: "The first 16 KiB of the body." },
-      cut: { const: true, description: "The body was longer." },
+      cut: CUT,
       requestHeaders: {
         ...HEADERS,
         description: "As sent, with the signature; values of static headers are hidden.",
@@ -72,6 +88,7 @@ export const deliverySchemas: Schemas = {
     },
     [...ABSENT_IN_ATTEMPT, "cut", "requestHeaders", "responseHeaders"],
   ),
+  DeliveryInfo: object({ ...DELIVERY_INFO, resendOf: RESEND_OF }, ["event", "resendOf"]),
   DeliverySummary: object(DELIVERY_SUMMARY, ABSENT_IN_SUMMARY),
   DeliveryPage: object({ deliveries: { type: "array", items: ref("DeliverySummary") }, next: CURSOR }, [
     "next",

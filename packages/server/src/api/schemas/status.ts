@@ -2,6 +2,12 @@ import { ATTEMPT_OUTCOMES } from "@countersign/sender/store";
 import { ref, type Schemas } from "../operation.ts";
 import { TEXT, DATE_TIME, COUNT, NUMBER, TEXTS, object } from "./parts.ts";
 
+/** How the store is. */
+export const STORE_STATE: Schemas = {
+  state: { type: "string", enum: ["up", "down", "unsafe", "full"] },
+  reason: TEXT,
+};
+
 /** The state of the server and of its endpoints. */
 export const statusSchemas: Schemas = {
   Status: object({
@@ -12,9 +18,7 @@ export const statusSchemas: Schemas = {
     clock: { type: "string", enum: ["system", "virtual"] },
     delivers: { type: "boolean", description: "Whether this server delivers the calls that it accepts." },
     kept: { type: "string", enum: ["disk", "memory", "shared"] },
-    store: object({ state: { type: "string", enum: ["up", "down", "unsafe", "full"] }, reason: TEXT }, [
-      "reason",
-    ]),
+    store: object(STORE_STATE, ["reason"]),
     budgetMs: NUMBER,
     retryWindowMs: NUMBER,
     recording: { type: "boolean" },

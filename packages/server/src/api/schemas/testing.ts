@@ -9,7 +9,12 @@ export const testingSchemas: Schemas = {
   Fault: object({
     id: COUNT,
     fault: FAULT,
-    scope: { type: "object" },
+    scope: object({ endpoint: TEXT, deliveryId: TEXT, messageId: TEXT, seconds: COUNT }, [
+      "endpoint",
+      "deliveryId",
+      "messageId",
+      "seconds",
+    ]),
     remaining: { anyOf: [COUNT, { const: "unlimited" }] },
   }),
   Clock: object(
