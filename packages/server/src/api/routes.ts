@@ -1,6 +1,8 @@
 import { parseJson } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
+import { beginningOf } from "../ingest/beginning-of.ts";
+import { unsafeIntegerOf } from "../ingest/read-integers.ts";
 import { Problem } from "./problem.ts";
 import { readQuery } from "./read-query.ts";
 import { openApiDocument } from "./open-api.ts";
@@ -17,24 +19,38 @@ export async function apiRoutes(scope: FastifyInstance, { context }: { context: 
   for (const operation of operations) addRoute(scope, context, operation);
 }
 
+/** An integer may be as long as its body. */
+const MAX_DIGITS = 100;
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** As `/v1` reads them: what is not UTF-8 would be taken with other characters in its place, and `JSON.parse` misreads keys. */
+/** What cannot be read as it stands is refused: it would be stored and sent as something else. */
 function readBodies(scope: FastifyInstance): void {
   scope.removeContentTypeParser("application/json");
   scope.addContentTypeParser(
     "application/json",
     { parseAs: "buffer" },
-    async (_request: FastifyRequest, body: Buffer) => {
-      if (body.length === 0)
-        throw new Problem(400, "The body is empty. Send JSON, or leave out the header `Content-Type`.");
-      try {
-        return parseJson(utf8.decode(body));
-      } catch (error) {
-        if (error instanceof SyntaxError) throw new Problem(400, `The body is not JSON: ${error.message}.`);
-        throw new Problem(400, "The body is not valid UTF-8.");
-      }
-    },
+    async (_request: FastifyRequest, body: Buffer) => readBody(body),
+  );
+}
+
+function readBody(body: Buffer): unknown {
+  if (body.length === 0)
+    throw new Problem(400, "The body is empty. Send JSON, or leave out the header `Content-Type`.");
+  let text: string;
+  let value: unknown;
+  try {
+    text = utf8.decode(body);
+    value = parseJson(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Problem(400, `The body is not JSON: ${error.message}.`);
+    throw new Problem(400, "The body is not valid UTF-8.");
+  }
+  const unsafe = unsafeIntegerOf(text);
+  if (unsafe === undefined) return value;
+  throw new Problem(
+    400,
+    `${beginningOf(unsafe, MAX_DIGITS)} is an integer above 2^53 whose digits JavaScript does not keep. Send it as a string.`,
   );
 }
 

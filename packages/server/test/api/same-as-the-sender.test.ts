@@ -65,6 +65,36 @@ describe("what the API says and takes is what the sender does", () => {
     ]);
   });
 
+  it.each([
+    [
+      "messages",
+      "POST",
+      '{"type":"track","userId":"u1","event":"E","properties":{"order":9007199254740993}}',
+    ],
+    ["messages", "POST", '{"type":"track","userId":9007199254740993,"event":"E"}'],
+    ["computed-traits/last-order", "PUT", '{"values":{"u1":[9007199254740993]}}'],
+  ])(
+    "an integer whose digits JavaScript does not keep is refused, since another one was sent: %s %s %s",
+    async (path, method, body) => {
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(`${server.url}/api/${path}`, { method, headers, body });
+      expect([answer.status, await answer.json()]).toEqual([
+        400,
+        expect.objectContaining({
+          detail: expect.stringMatching(/^9007199254740993 is .* Send it as a string\.$/) as string,
+        }),
+      ]);
+      expect(await server.sender.count()).toBe(0);
+      const exact = body.replace("9007199254740993", "9007199254740992");
+      const same = await fetch(`${server.url}/api/${path}`, {
+        method,
+        headers,
+        body: exact.replace('"userId":9007199254740992', '"userId":"u1"'),
+      });
+      expect(same.status).toBeLessThan(300);
+    },
+  );
+
   it("a body that is not UTF-8 is refused, as under /v1, and not sent with other characters", async () => {
     const body = Buffer.from('{"type":"track","userId":"\xff","event":"E"}', "latin1");
     const headers = { "content-type": "application/json" };
