@@ -1,4 +1,4 @@
-import { withoutStacks } from "@countersign/protocol";
+import { limitStacks } from "@countersign/protocol/json";
 
 /** Why a request is not accepted as a webhook. Stable: programs may compare it. */
 export type WebhookErrorCode =
@@ -170,9 +170,9 @@ export class WebhookError extends Error {
   constructor(code: WebhookErrorCode, options: WebhookErrorOptions = {}) {
     const { status, message, hint, headers } = CODES[code];
     // Forgeries are free to send, and a stack says nothing about a request.
-    const withStacks = withoutStacks();
+    const calls = limitStacks(0);
     super(options.message ?? message, options.cause === undefined ? {} : { cause: options.cause });
-    withStacks();
+    limitStacks(calls);
     this.code = code;
     this.status = status;
     this.statusCode = status;

@@ -31,6 +31,7 @@ export {
   misreadsKeys,
   parseAsWritten,
   parseJson,
+  limitStacks,
 } from "./json.ts";
 export { isEveryAddress, listeningUrl } from "./listening-url.ts";
 export {
@@ -64,4 +65,3 @@ export { codeOf, connectionMessageOf, errorOf, isError, messageOf, type ErrorRea
 export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";
 export { ValidationError, type CallRule } from "./validation-error.ts";
 export { virtualClock, type VirtualClock } from "./virtual-clock.ts";
-export { withoutStacks } from "./without-stacks.ts";

@@ -1,6 +1,7 @@
 import { MAX_NESTING } from "./limits.ts";
 
 export { misreadsKeys, parseAsWritten, parseJson } from "./parse-json.ts";
+export { limitStacks } from "./limit-stacks.ts";
 
 /** A value that JSON can represent. */
 export type JsonValue = string | number | boolean | null | JsonObject | readonly JsonValue[];

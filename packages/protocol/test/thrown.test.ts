@@ -1,4 +1,4 @@
-import { codeOf, connectionMessageOf, errorOf, isError, withoutStacks } from "@countersign/protocol";
+import { codeOf, connectionMessageOf, errorOf, isError, limitStacks } from "@countersign/protocol";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
 
@@ -55,13 +55,13 @@ it("an error of another realm is one, and keeps its code; an answer with a messa
 });
 
 it("makes errors without stacks, and with them again, and throws nothing where Error is frozen", () => {
-  const withStacks = withoutStacks();
+  const calls = limitStacks(0);
   const without = new Error("quick");
-  withStacks();
+  limitStacks(calls);
   expect(without.stack).toBe("Error: quick");
   expect(new Error("usual").stack).toContain("thrown.test");
   const limit = Object.getOwnPropertyDescriptor(Error, "stackTraceLimit");
   onTestFinished(() => void Object.defineProperty(Error, "stackTraceLimit", limit ?? {}));
   Object.defineProperty(Error, "stackTraceLimit", { ...limit, writable: false });
-  expect(() => withoutStacks()()).not.toThrow();
+  expect(() => limitStacks(0)).not.toThrow();
 });

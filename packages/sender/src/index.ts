@@ -57,7 +57,7 @@ export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
 export { inTransaction } from "./sqlite/in-transaction.ts";
-export { loadLibsql } from "./sqlite/load-libsql.ts";
+export { loadLibsql, type Libsql } from "./sqlite/load-libsql.ts";
 export { makePrivateFolder } from "./sqlite/make-folder.ts";
 export { LogFile } from "./sqlite/log-file.ts";
 export { type MovedCounts, type MoveOptions, moveSqliteStore } from "./sqlite/move-sqlite-store.ts";

@@ -12,7 +12,7 @@ import {
   OBJECT_FIELDS,
   TEXT_FIELDS,
   utf8Bytes,
-  withoutStacks,
+  limitStacks,
   type CallType,
 } from "@countersign/protocol";
 import type { JudgedCall } from "@countersign/sender";
@@ -86,9 +86,9 @@ class Rejected extends Error {
   readonly reason: RejectionReason;
   constructor(reason: RejectionReason, detail: string = REJECTION_REASONS[reason]) {
     // Nobody asks where it was thrown.
-    const withStacks = withoutStacks();
+    const calls = limitStacks(0);
     super(detail);
-    withStacks();
+    limitStacks(calls);
     this.reason = reason;
   }
 }
