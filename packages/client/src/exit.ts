@@ -19,7 +19,16 @@ interface Process {
   off(event: string, listener: () => void): unknown;
   listenerCount(event: string): number;
   kill(pid: number, signal: string): unknown;
-  exit(): never;
+  exit(code?: number): never;
+  /** Whether another process of Node that has started this one still runs. */
+  readonly connected: boolean;
+  getBuiltinModule(name: "node:cluster"): { readonly worker?: ClusterWorker } | undefined;
+}
+
+/** This process, as a worker of `node:cluster`. */
+interface ClusterWorker {
+  /** Node ends a worker at once when its primary process has ended, unless this is true. */
+  exitedAfterDisconnect?: boolean;
 }
 
 /** Clients, and what the process is listened to for while there are any. */
@@ -31,7 +40,7 @@ interface Group {
 interface Registry {
   /** Clients with messages that have not ended. While there is one, a natural exit drains it first. */
   readonly busy: Group;
-  /** Clients that SIGTERM and SIGINT drain before they end the process. */
+  /** Clients that SIGTERM and SIGINT drain before they end the process, and the end of the primary process of a cluster. */
   readonly signals: Group;
 }
 
@@ -66,6 +75,8 @@ function createRegistry(): Registry {
   const callAll = (method: keyof Exiting): Promise<unknown> => {
     return Promise.allSettled([...busy].map((client) => client[method]()));
   };
+  // Again: what a hook gives to another client as it is dropped is that one's to send.
+  const drainTwice = (): Promise<unknown> => callAll("drain").then(() => callAll("drain"));
   let received = false;
   const onSignal = (signal: keyof typeof listeners): void => {
     // Only a process sends signals.
@@ -88,12 +99,16 @@ function createRegistry(): Registry {
     // Somebody insists.
     if (received) return end();
     received = true;
-    // Again: what a hook gives to another client as it is dropped is that one's to send.
-    void callAll("drain")
-      .then(() => callAll("drain"))
-      .then(end);
+    void drainTwice().then(end);
   };
   const listeners = { SIGTERM: () => onSignal("SIGTERM"), SIGINT: () => onSignal("SIGINT") };
+  const worker = clusterWorker();
+  // The primary ends at once by the signal that its workers get too, as by Ctrl-C, and its end may be read before the signal.
+  const disconnect = (): void => {
+    if (worker === undefined || worker.exitedAfterDisconnect === true) return;
+    worker.exitedAfterDisconnect = true;
+    if (!received) void drainTwice().then(() => host.process?.exit?.(0));
+  };
   return {
     busy: {
       clients: busy,
@@ -104,8 +119,14 @@ function createRegistry(): Registry {
         exit: () => void callAll("drop"),
       },
     },
-    signals: { clients: new Set(), listeners },
+    // Node keeps a process running that listens to its connection. A worker it keeps anyway.
+    signals: { clients: new Set(), listeners: { ...listeners, ...(worker && { disconnect }) } },
   };
+}
+
+function clusterWorker(): ClusterWorker | undefined {
+  const { process } = host;
+  return process?.connected === true ? process.getBuiltinModule?.("node:cluster")?.worker : undefined;
 }
 
 /**

@@ -68,7 +68,10 @@ export interface AnalyticsOptions<Schemas extends EventSchemas = EventSchemas> {
    */
   readonly beforeSend?: BeforeSend | undefined;
 
-  /** Flush on SIGTERM and SIGINT as well, before the process ends. Default: false. */
+  /**
+   * Flush on SIGTERM and SIGINT as well, before the process ends, and in a worker of `node:cluster` when its primary process has
+   * ended. Default: false.
+   */
   readonly flushOnSignals?: boolean | undefined;
   /**
    * Milliseconds that the flush at exit may take, by the machine's clock also if `clock` is another one; the remaining messages are

@@ -24,6 +24,8 @@ interface Child {
 
 /** What runs a program as the first process of a container, where this user may. */
 const AS_FIRST = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
+/** What runs a program as the worker of a cluster. */
+const AS_WORKER = [process.execPath, fileURLToPath(new URL("support/child-cluster.mjs", import.meta.url))];
 const isFirstHere = spawnSync([...AS_FIRST, "true"].join(" "), { shell: true }).status === 0;
 const notFirst = isFirstHere ? "" : " (skipped: unshare gives no namespace of processes)";
 
@@ -37,7 +39,7 @@ function start(
   const script = fileURLToPath(new URL("support/child-exits.mjs", import.meta.url));
   const [program, ...args] = [...runner, process.execPath, script, way, endpoint, String(exitTimeout), other];
   const startedAt = Date.now();
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: runner === AS_WORKER });
   onTestFinished(() => void child.kill("SIGKILL"));
   let output = "";
   child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
@@ -264,6 +266,37 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     const { signal, output } = await child.ended();
     expect(signal).toBe("SIGTERM");
     expect(output).toBe("readyexit Event 0\nexit Event 1\nexit Event 2\n");
+  });
+
+  it.each([
+    ["Ctrl-C ends the primary process, too", "SIGINT", true],
+    ["the primary process dies", "SIGKILL", false],
+  ] as const)("a worker of a cluster delivers the three events when %s", async (_name, signal, isForAll) => {
+    const service = await startService();
+    const child = start("signal", service.url, AN_HOUR, "", AS_WORKER);
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    const pid = child.process.pid ?? Number.NaN;
+    process.kill(isForAll ? -pid : pid, signal);
+    // The worker has ended, too, since its output has.
+    expect(await child.ended()).toMatchObject({ signal, output: "ready" });
+    expect(service.messages).toHaveLength(3);
+  });
+
+  it("a worker of a cluster ends by itself when it is told to disconnect", async () => {
+    const service = await startService();
+    const { code } = await start("worker-disconnects", service.url, AN_HOUR, "", AS_WORKER).ended();
+    expect(code).toBe(0);
+    expect(service.messages).toHaveLength(3);
+  });
+
+  it("a worker of a cluster whose service hangs ends exitTimeout after its primary process, and tells what it drops", async () => {
+    const service = await startService();
+    service.answer = () => {};
+    const child = start("signal-drops", service.url, 500, "", AS_WORKER);
+    await vi.waitFor(() => expect(child.output()).toBe("ready"));
+    child.process.kill("SIGKILL");
+    const { output } = await child.ended();
+    expect(output).toBe("readydeadline Event 0\ndeadline Event 1\ndeadline Event 2\n");
   });
 
   it.skipIf(!isFirstHere)(
