@@ -19,15 +19,15 @@ interface Process {
   off(event: string, listener: () => void): unknown;
   listenerCount(event: string): number;
   kill(pid: number, signal: string): unknown;
-  exit(code?: number): never;
-  /** Whether another process of Node that has started this one still runs. */
+  exit(): never;
+  /** Whether another process of Node has started this one, and is connected to it. */
   readonly connected: boolean;
   getBuiltinModule(name: "node:cluster"): { readonly worker?: ClusterWorker } | undefined;
 }
 
 /** This process, as a worker of `node:cluster`. */
 interface ClusterWorker {
-  /** Node ends a worker at once when its primary process has ended, unless this is true. */
+  /** Unless this is true, Node ends a worker at once when its primary process has ended. */
   exitedAfterDisconnect?: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Group {
 interface Registry {
   /** Clients with messages that have not ended. While there is one, a natural exit drains it first. */
   readonly busy: Group;
-  /** Clients that SIGTERM and SIGINT drain before they end the process, and the end of the primary process of a cluster. */
+  /** Clients that are drained before SIGTERM, SIGINT, or the end of a cluster's primary process end this one. */
   readonly signals: Group;
 }
 
@@ -75,10 +75,8 @@ function createRegistry(): Registry {
   const callAll = (method: keyof Exiting): Promise<unknown> => {
     return Promise.allSettled([...busy].map((client) => client[method]()));
   };
-  // Again: what a hook gives to another client as it is dropped is that one's to send.
-  const drainTwice = (): Promise<unknown> => callAll("drain").then(() => callAll("drain"));
   let received = false;
-  const onSignal = (signal: keyof typeof listeners): void => {
+  const onSignal = (signal: "SIGTERM" | "SIGINT"): void => {
     // Only a process sends signals.
     const process = host.process as Process;
     const leave = (): unknown => process.off(signal, listeners[signal]);
@@ -99,15 +97,25 @@ function createRegistry(): Registry {
     // Somebody insists.
     if (received) return end();
     received = true;
-    void drainTwice().then(end);
+    // Again: what a hook gives to another client as it is dropped is that one's to send.
+    void callAll("drain")
+      .then(() => callAll("drain"))
+      .then(end);
   };
-  const listeners = { SIGTERM: () => onSignal("SIGTERM"), SIGINT: () => onSignal("SIGINT") };
-  const worker = clusterWorker();
-  // The primary ends at once by the signal that its workers get too, as by Ctrl-C, and its end may be read before the signal.
-  const disconnect = (): void => {
-    if (worker === undefined || worker.exitedAfterDisconnect === true) return;
-    worker.exitedAfterDisconnect = true;
-    if (!received) void drainTwice().then(() => host.process?.exit?.(0));
+  const { process } = host;
+  const worker = process?.connected && process.getBuiltinModule?.("node:cluster")?.worker;
+  const listeners = {
+    SIGTERM: () => onSignal("SIGTERM"),
+    SIGINT: () => onSignal("SIGINT"),
+    // Node keeps a process running that listens to this; a worker it keeps anyway. The primary ends at once by a signal that its workers
+    // get, too, as by Ctrl-C, and they may read its end before the signal.
+    ...(worker && {
+      disconnect: () => {
+        if (worker.exitedAfterDisconnect) return;
+        worker.exitedAfterDisconnect = true;
+        void callAll("drain").then(() => process.exit?.());
+      },
+    }),
   };
   return {
     busy: {
@@ -119,14 +127,8 @@ function createRegistry(): Registry {
         exit: () => void callAll("drop"),
       },
     },
-    // Node keeps a process running that listens to its connection. A worker it keeps anyway.
-    signals: { clients: new Set(), listeners: { ...listeners, ...(worker && { disconnect }) } },
+    signals: { clients: new Set(), listeners },
   };
-}
-
-function clusterWorker(): ClusterWorker | undefined {
-  const { process } = host;
-  return process?.connected === true ? process.getBuiltinModule?.("node:cluster")?.worker : undefined;
 }
 
 /**
