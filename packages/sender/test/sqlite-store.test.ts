@@ -171,7 +171,10 @@ describe("a store that cannot be used is refused with a clear error", () => {
   it("open in this process", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const first = await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
-    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
+    expect(await refusal(path)).toMatchObject({
+      code: "ERR_STORE_LOCKED",
+      message: expect.stringMatching(/of this process.* keep its sender on globalThis/) as unknown,
+    });
     await first.close();
     await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
   });
@@ -209,7 +212,10 @@ describe("a store that cannot be used is refused with a clear error", () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const other = openElsewhere(path, { asNobody: false });
     expect(await other.opened).toBe("opened");
-    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
+    expect(await refusal(path)).toMatchObject({
+      code: "ERR_STORE_LOCKED",
+      message: expect.stringContaining("open in another sender. Close it first") as unknown,
+    });
     await other.kill();
     await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
   });

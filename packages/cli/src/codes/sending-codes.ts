@@ -99,8 +99,9 @@ export const STORE_CODES: CodePages = {
     ...sh("ls -ld .countersign"),
   },
   ERR_STORE_LOCKED: {
-    cause: "Another process has the store open. Two senders on one file would send everything twice.",
-    fix: "Stop the other process, or use another file or data directory.",
+    cause:
+      "Another sender has the store open: in another process, such as another worker of a cluster, or in this one, where a development server has evaluated a module again. Two senders on one file would send everything twice.",
+    fix: "Stop the other process, or use another file or data directory. Several processes can share a store in PostgreSQL. Where a module is evaluated again, keep the sender on `globalThis`, as the README of @countersign/sender shows.",
     ...sh("countersign serve --to http://localhost:3000/webhooks --data .countersign-2 --port 4011"),
   },
   ERR_STORE_READ_ONLY: {

@@ -7,6 +7,11 @@ import type { Libsql } from "./load-libsql.ts";
 import { createPrivately } from "./private-files.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
+const REMEDY = "Close it first, or use another file: two senders on one file would send everything twice.";
+
+/** The locks of this process. */
+const heldHere = new Set<string>();
+
 /**
  * Keeps other senders away from a database file, by an exclusive transaction held open on a file next to it.
  *
@@ -29,11 +34,15 @@ export function lockFile(path: string, libsql: Libsql): () => void {
     if (error.code !== "ERR_STORE_LOCKED") throw error;
     throw new StoreError(
       "ERR_STORE_LOCKED",
-      `The store ${path} is open in another sender. Close it first, or use another file: two senders on one file would send everything twice.`,
+      heldHere.has(lockPath)
+        ? `The store ${path} is open in another sender of this process. ${REMEDY} If a module was evaluated again, as development servers do, keep its sender on globalThis.`
+        : `The store ${path} is open in another sender. ${REMEDY}`,
       cause,
     );
   }
+  heldHere.add(lockPath);
   return () => {
+    heldHere.delete(lockPath);
     lock.exec("ROLLBACK");
     lock.close();
   };
