@@ -47,7 +47,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       return 2;
     }
     if (error instanceof Error && error.name === "RuntimeError") {
-      terminal.complain(NOT_NODE);
+      terminal.complain("WebAssembly" in globalThis ? NOT_NODE : printable(error.message));
       return 2;
     }
     if (OLD_NODE.test(process.versions.node)) {

@@ -21,6 +21,20 @@ describe("a sender on a runtime without undici", () => {
   });
 });
 
+it("a sender without WebAssembly is refused at its start: each attempt would fail as if the network had lost it", async () => {
+  // With --jitless, some versions of Node end when anything imports undici.
+  const script = `
+    delete globalThis.WebAssembly;
+    const { createSender } = await import("@countersign/sender");
+    await createSender({ url: "http://127.0.0.1:1/" }).catch((error) => console.log(error.message));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--import", AS_BUN, "--input-type=module", "--eval", script],
+    { cwd: import.meta.dirname },
+  );
+  expect(stdout).toMatch(/^The sender needs WebAssembly.* Start Node without --jitless/);
+});
+
 describe("a sender under Node's permission model", () => {
   it.each([
     ["", []],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AS_BUN } from "../../../sender/test/support/as-bun.ts";
+import { asData } from "../../../../tests/support/resolve-otherwise.ts";
 import { runCommand } from "../support/command.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 
@@ -83,4 +84,11 @@ describe("on a runtime that has something else in place of Node's modules, as Bu
     );
     expect(code).toBe(2);
   });
+});
+
+it("without WebAssembly, a command that sends says which flags of Node it does not run with", async () => {
+  const env = { NODE_OPTIONS: `--import=${AS_BUN} --import=${asData("delete globalThis.WebAssembly")}` };
+  const { code, stderr } = await runCommand(["serve", "--to", "http://127.0.0.1:1/", "--port", "0"], { env });
+  expect(stderr).toMatch(/^countersign: The sender needs WebAssembly.* Start Node without --jitless/);
+  expect(code).toBe(2);
 });

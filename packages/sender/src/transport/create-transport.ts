@@ -45,7 +45,7 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when an option is wrong, or does not exist.
- * @throws RuntimeError where a runtime has something else in place of undici, as Bun has.
+ * @throws RuntimeError where a runtime has something else in place of undici, as Bun has, or no WebAssembly, as Node with `--jitless`.
  * @example
  * ```ts
  * const transport = createTransport({ blockPrivateNetworks: true });
@@ -86,13 +86,19 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 }
 
-/** This is not Node. */
+/** This is not Node, or not all of it. */
 class RuntimeError extends Error {
   override readonly name = "RuntimeError";
 }
 
-// Each attempt would fail otherwise, and be taken for one that the endpoint rejected.
+// Each attempt would fail otherwise, and be taken for one that the endpoint rejected, or that the network did not carry.
 function assertUndici(): void {
+  if (!("WebAssembly" in globalThis)) {
+    throw new RuntimeError(
+      "The sender needs WebAssembly, by which undici, its HTTP client, reads responses, and this process has none. " +
+        "Start Node without --jitless and without --no-expose-wasm.",
+    );
+  }
   if (typeof (Agent.prototype as Partial<Agent>).dispatch === "function") return;
   throw new RuntimeError(
     "The sender runs on Node only: this runtime has another module in place of undici, the HTTP client. " +
