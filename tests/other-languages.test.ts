@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -33,6 +34,11 @@ interface Receiver {
     /** Writes all of the message as UTF-8, as a database would have it. */
     readonly writing: string;
   };
+  /**
+   * Where it says how long a body may take: replaced, so that the test does not take as long. Null where its server reads bodies
+   * beside the others. None if it leaves that to a web server before it, as the page says of gunicorn.
+   */
+  readonly secondsForBody?: RegExp | null;
   /** Whether it is audited behind a web server with a limit, since its own server reads every body to the end. */
   readonly isBehindServer: boolean;
   /** Whether .ci/run installs it. The others run where they happen to be. */
@@ -47,6 +53,7 @@ const RECEIVERS: readonly Receiver[] = [
       failing: "json_decode('{', flags: JSON_THROW_ON_ERROR);",
       writing: "json_encode($message, JSON_THROW_ON_ERROR);",
     },
+    secondsForBody: null,
     isBehindServer: true,
     isInCi: true,
   },
@@ -61,6 +68,7 @@ const RECEIVERS: readonly Receiver[] = [
     language: "ruby",
     file: "config.ru",
     storing: { failing: 'JSON.parse("{")', writing: 'JSON.generate(message).encode("UTF-16")' },
+    secondsForBody: null,
     isBehindServer: true,
     isInCi: false,
   },
@@ -72,6 +80,7 @@ const RECEIVERS: readonly Receiver[] = [
         'if err := json.Unmarshal([]byte("{"), &message); err != nil { log.Print(err); return http.StatusInternalServerError }',
       writing: "if _, err := json.Marshal(message); err != nil { panic(err) }",
     },
+    secondsForBody: null,
     isBehindServer: false,
     isInCi: false,
   },
@@ -80,6 +89,7 @@ const RECEIVERS: readonly Receiver[] = [
     file: "Receiver.java",
     files: JACKSON,
     storing: { failing: 'JSON.readTree("{");', writing: "JSON.writeValueAsBytes(message);" },
+    secondsForBody: /(?<=maxReqTime", )"15"/g,
     isBehindServer: false,
     isInCi: false,
   },
@@ -119,7 +129,7 @@ for (const receiver of RECEIVERS) {
     });
 
     it("takes messages that can be stored, though text was cut within an emoji", async (context) => {
-      const { url } = await start(receiver, SECRET, context, storing.writing);
+      const { url } = await start(receiver, SECRET, context, withCode(storing.writing));
       await vi.waitFor(() => fetch(url));
       const only = ["accepts-track", "accepts-unicode", "accepts-escapes", "accepts-lone-surrogates"];
       const { results } = await certify({ url, secret: SECRET, only });
@@ -141,7 +151,7 @@ for (const receiver of RECEIVERS) {
     });
 
     it("answers 500 if a message cannot be stored, and logs why: after a 4xx it would be lost", async (context) => {
-      const { url, output } = await start(receiver, SECRET, context, storing.failing);
+      const { url, output } = await start(receiver, SECRET, context, withCode(storing.failing));
       await vi.waitFor(() => fetch(url));
       const { status } = await post(url, JSON.stringify(sampleMessages.track), SECRET);
       expect(status).toBe(500);
@@ -166,6 +176,34 @@ function post(url: string, body: string, key: string): Promise<Response> {
   return fetch(url, { method: "POST", headers, body });
 }
 
+for (const receiver of RECEIVERS.filter((one) => one.secondsForBody !== undefined && canRun(one))) {
+  it(`the receiver in ${receiver.language} answers while forty bodies never end, each from anyone`, async (context) => {
+    const { secondsForBody } = receiver;
+    const { url } = await start(receiver, SECRET, context, (text) =>
+      secondsForBody ? replaceOnce(text, secondsForBody, '"1"') : text,
+    );
+    await vi.waitFor(() => fetch(url));
+    const { port, pathname } = new URL(url);
+    const head = `POST ${pathname} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`;
+    const slow = Array.from({ length: 40 }, () => connect(Number(port), "127.0.0.1"));
+    context.onTestFinished(() => slow.forEach((socket) => void socket.destroy()));
+    await Promise.all(
+      slow.map(async (socket) => {
+        socket.on("error", () => undefined);
+        await once(socket, "connect");
+        await new Promise((resolve) => {
+          socket.write(head, resolve);
+        });
+      }),
+    );
+    // A server that accepts one connection at a time, between the requests of others, has met all of the forty by then. One that ends
+    // what takes long may end some of these, too, which wait for the forty.
+    for (let count = 0; count < 100; count += 1) {
+      await vi.waitFor(async () => expect((await fetch(url)).status).toBe(405));
+    }
+  });
+}
+
 /** The command that the page shows below a receiver. */
 function commandOf({ language, files }: Receiver): readonly string[] {
   const blocks = blocksOf(PAGE);
@@ -186,15 +224,14 @@ async function start(
   receiver: Receiver,
   secret: string | undefined,
   { onTestFinished }: TestContext,
-  storing?: string,
+  edit: (text: string) => string = (text) => text,
 ): Promise<{ readonly child: ChildProcess; readonly url: string; readonly output: () => string }> {
   const { language, file } = receiver;
   const port = await freePort();
   const here = (text: string): string => text.replaceAll("3000", String(port));
   const block = blocksOf(PAGE).find((other) => other.language === language);
   const folder = await mkdtemp(join(tmpdir(), "countersign-other-languages-"));
-  const text = here(block?.text ?? "");
-  await writeFile(join(folder, file), storing === undefined ? text : withCode(text, storing));
+  await writeFile(join(folder, file), edit(here(block?.text ?? "")));
   const [name = "", ...args] = commandOf(receiver).map(here);
   const { WEBHOOK_SECRET: _, ...inherited } = process.env;
   // With a group of its own: gunicorn and go start processes that would outlive them.
@@ -220,10 +257,13 @@ async function start(
 }
 
 /** A receiver with this code where its comment says to store the message. */
-function withCode(text: string, code: string): string {
-  const comment = /(?:#|\/\/) Store \$?message here\./g;
-  expect(text.match(comment)).toHaveLength(1);
-  return text.replace(comment, () => code);
+function withCode(code: string): (text: string) => string {
+  return (text) => replaceOnce(text, /(?:#|\/\/) Store \$?message here\./g, code);
+}
+
+function replaceOnce(text: string, part: RegExp, by: string): string {
+  expect(text.match(part)).toHaveLength(1);
+  return text.replace(part, () => by);
 }
 
 async function behindServer(
