@@ -116,7 +116,7 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
     java: "check request.getContentLengthLong(), then take readNBytes(limit + 1) of request.getInputStream(); @RequestBody of Spring reads all, so there it belongs into a filter, or use client_max_body_size in nginx",
     php: "the web server reads the whole body before PHP runs, so only it can reject: client_max_body_size 1m in nginx, LimitRequestBody 1048576 in Apache with mod_php (Apache has no limit for what it passes on to PHP-FPM). It answers 413 by Content-Length. PHP's built-in server has no such limit: ignore this there",
     go: "http.MaxBytesReader(w, r.Body, 1<<20)",
-    ruby: "Rack reads the body through the web server, so the limit belongs there: client_max_body_size in nginx, http_content_length_limit in Puma",
+    ruby: "Rack reads the body through the web server, so the limit belongs there: client_max_body_size in nginx, http_content_length_limit in config/puma.rb from Puma 6 on",
   },
   chunked: {
     node: "take every chunk of the request, or express.raw(), whatever Content-Length says",
