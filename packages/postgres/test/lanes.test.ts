@@ -1,13 +1,17 @@
 import { postgresStore } from "@countersign/postgres";
+import { systemClock } from "@countersign/protocol";
 import { virtualClock } from "@countersign/sender/testing";
 import type { Settlement } from "@countersign/sender/store";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { acceptanceOf, quietContext } from "../../sender/test/support/acceptances.ts";
 import { passTime } from "../../../tests/support/pass-time.ts";
 import { startProxy } from "./support/proxy.ts";
-import { newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
+import { happened, until } from "./support/until.ts";
+import { WorkerWatch } from "./support/watch-workers.ts";
 
 const SHOP = "shop/crm";
+const SILENT_MS = 1_500;
 const server = await startPostgres();
 const url = server?.url ?? "postgres://127.0.0.1";
 
@@ -86,6 +90,61 @@ describe.skipIf(server === undefined)(
       await accepted;
       expect(cut()).toBe(1);
       expect(await accepted).toMatchObject({ code: "ERR_STORE_UNKNOWN" });
+    });
+
+    it("a consumer that stops while it delivers keeps its part of the concurrency until its deliveries have ended", async () => {
+      const schema = newSchema();
+      let release = (): void => {};
+      const released = new Promise<void>((resolve) => (release = resolve));
+      const under = { way: 0, most: 0 };
+      const settled = new Set<string>();
+      const serve = async () => {
+        const store = postgresStore({ url, schema });
+        await store.open(quietContext(systemClock()));
+        onTestFinished(() => store.close());
+        onTestFinished(() => release());
+        const consumer = store.consume(SHOP, 2, {
+          deliver: async (): Promise<Settlement> => {
+            under.way += 1;
+            under.most = Math.max(under.most, under.way);
+            happened();
+            await released;
+            under.way -= 1;
+            return { state: "delivered", endedAt: Date.now(), attempts: [] };
+          },
+          settled: ({ delivery }, { state }) => {
+            if (state !== "pending") settled.add(delivery.id);
+            happened();
+          },
+          lost: () => {},
+        });
+        return { store, consumer };
+      };
+      const first = await serve();
+      const acceptedAt = Date.now();
+      const due = ["d1", "d2", "d3", "d4"].map((id) => ({ id, destination: SHOP, acceptedAt }));
+      await first.store.accept(acceptanceOf(due));
+      await until("two are under way", () => under.way === 2);
+      const stopped = first.consumer.stop();
+      const watch = new WorkerWatch({ url, schema });
+      onTestFinished(() => watch.stop());
+      await serve();
+
+      const beats = async (): Promise<readonly string[]> => {
+        const rows = await ask<{ beat: string }>(url, `SELECT beat_at::text AS beat FROM ${schema}.worker`);
+        return rows.map(({ beat }) => beat);
+      };
+      for (let round = 0; round < 4; round += 1) {
+        const before = new Set(await beats());
+        await until("both have looked at the list again", async () =>
+          (await beats()).every((beat) => !before.has(beat)),
+        );
+      }
+      // Nobody waits for one that is silent, as where the machine stood still.
+      expect(watch.longestSilenceMs < SILENT_MS ? under.most : 0).toBeLessThanOrEqual(2);
+      release();
+      await stopped;
+      await until("the other one delivers the rest", () => settled.size === due.length);
     });
   },
 );
