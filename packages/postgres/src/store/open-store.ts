@@ -64,7 +64,7 @@ export class OpenStore {
   readonly #reactions: Reactions;
   #isClosed = false;
 
-  /** Each part is made with those that it uses. What it reports to others it reports to the reactions, once `start` has begun. */
+  /** Each part is made with the parts that it uses. From `start` on, membership and bulletin report to the reactions. */
   constructor({ connections, names, context, leaseMs, keepMs, settings }: OpenStoreOptions) {
     const { clock, ended, missed, stateChanged } = context;
     const failed = (error: unknown): void => context.failed(failureOf(error));
