@@ -2,7 +2,6 @@ import {
   checkClock,
   checkPort,
   describeValue,
-  type Duration,
   nameKind,
   parseDuration,
   systemClock,
@@ -27,14 +26,12 @@ import type { DeliveryStore } from "./store/delivery-store.ts";
 import { sqliteStore } from "./sqlite/sqlite-store.ts";
 import { EndpointRecorder } from "./engine/endpoint-recorder.ts";
 import { MinuteCounts } from "./engine/minute-counts.ts";
+import { ATTEMPT_TIMEOUT_MS } from "./explain/attempt-timeout.ts";
 import { FAILING_AFTER } from "./explain/failing-after.ts";
 import { checkAddressPolicy } from "./transport/address-policy.ts";
 import { createTransport } from "./transport/create-transport.ts";
 import { checkProxy, optionsOf } from "./transport/proxy.ts";
 import { instrumented } from "./transport/instrument.ts";
-
-/** How long an endpoint may take to respond (spec 8). */
-const DEFAULT_TIMEOUT: Duration = "5s";
 
 const STORE_METHODS: readonly (keyof DeliveryStore)[] = [
   "open",
@@ -189,7 +186,7 @@ export function openTransport(what: string, options: EngineOptions): Transport {
   return transport ?? createTransport({ blockPrivateNetworks, proxy, noProxy, connectTimeoutMs });
 }
 
-function attemptTimeoutOf(what: string, { attemptTimeout = DEFAULT_TIMEOUT }: EngineOptions): number {
+function attemptTimeoutOf(what: string, { attemptTimeout = ATTEMPT_TIMEOUT_MS }: EngineOptions): number {
   const ms = parseDuration(attemptTimeout, `${what}({ attemptTimeout })`);
   if (ms >= 1) return ms;
   throw new TypeError(

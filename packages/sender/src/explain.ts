@@ -1,5 +1,6 @@
 export { adviceFor, type Advice, type AdviceContext } from "./explain/advice.ts";
 export { answerLine, answerText } from "./explain/answer.ts";
+export { ATTEMPT_TIMEOUT_MS } from "./explain/attempt-timeout.ts";
 export type { AttemptFacts, ExplainContext } from "./explain/attempt-facts.ts";
 export { FAILING_AFTER } from "./explain/failing-after.ts";
 export type { NoAnswer } from "./explain/no-answer.ts";

@@ -1,10 +1,9 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import type { MessageType } from "@countersign/sender";
-import { adviceFor, answerText } from "@countersign/sender/explain";
+import { adviceFor, answerText, ATTEMPT_TIMEOUT_MS } from "@countersign/sender/explain";
 import { inParallel } from "../input/in-parallel.ts";
 import { readCalls, typeOf, type FileCall } from "../input/read-calls.ts";
-import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
 import { callOfMessage } from "../send/call-of-message.ts";
 import { MESSAGE_TYPES } from "../send/message-types.ts";
 import { sampleCall, type SampleCall } from "../send/sample-call.ts";

@@ -14,11 +14,11 @@ import {
 } from "@countersign/protocol";
 import { sendResponse } from "@countersign/core/node";
 import { createTransport, type AttemptResult, type Transport } from "@countersign/sender";
+import { ATTEMPT_TIMEOUT_MS } from "@countersign/sender/explain";
 import { answerBrokenRequest } from "@countersign/server/explain";
 import { openRecorder, type Recorder } from "@countersign/server/recording";
 import { mergeHeaders } from "../input/merge-headers.ts";
 import { UsageError } from "../errors/usage-error.ts";
-import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
 import type { Heard } from "./heard.ts";
 import { createReader, type ReadRequest } from "./read-request.ts";
 import { recordedHeaders, urlOf } from "./recorded-headers.ts";

@@ -12,11 +12,11 @@ import {
   TO_SYNONYMS,
 } from "@countersign/protocol";
 import { checkProxy, createTransport, type AttemptResult, type ProxyOptions } from "@countersign/sender";
+import { ATTEMPT_TIMEOUT_MS } from "@countersign/sender/explain";
 import { parseRecordedRequest, RecordingError, type RecordedRequest } from "@countersign/server/recording";
 import { inParallel } from "../input/in-parallel.ts";
 import { mergeHeaders } from "../input/merge-headers.ts";
 import { readLines } from "../input/read-lines.ts";
-import { ATTEMPT_TIMEOUT_MS } from "../send/attempt-timeout.ts";
 
 /** What the sender itself writes; every other header is a static one of the endpoint. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(["content-type", "user-agent", "x-signature"]);

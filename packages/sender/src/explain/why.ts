@@ -1,5 +1,6 @@
 import { answerText } from "./answer.ts";
 import { hasStatusClass, type AttemptFacts, type ExplainContext } from "./attempt-facts.ts";
+import { ATTEMPT_TIMEOUT_MS } from "./attempt-timeout.ts";
 import { budgetText, isSlow, ordinal } from "./texts.ts";
 import { verdictOf } from "./verdict.ts";
 
@@ -40,7 +41,7 @@ export function whyOf({ state, attempts, last }: DeliveryFacts, context: WhyCont
     return `The receiver rejected the forgery (${last.fault}) with ${last.status}.`;
   const round = last.round ?? attempts;
   if (state === "delivered" && last.outcome === "success")
-    return deliveredSentence(last, round, context.budgetMs ?? 5_000);
+    return deliveredSentence(last, round, context.budgetMs ?? ATTEMPT_TIMEOUT_MS);
   const what = `the receiver ${hasStatus(last) ? `answered ${last.status}` : answerText(last)}`;
   if (state === "delivered") return `One endpoint accepted it; at another ${what}${injected(last)}.`;
   if (state === "pending") return `Waits for its ${ordinal(round + 1)} try: ${what}${injected(last)}.`;

@@ -1,5 +1,6 @@
 import type { Clock, VirtualClock } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
+import { ATTEMPT_TIMEOUT_MS } from "@countersign/sender/explain";
 import type { FaultyTransport } from "@countersign/sender/faults";
 import type { ApiContext, ServerInfo } from "../api/operation.ts";
 import { Certifications } from "../jobs/certifications.ts";
@@ -17,7 +18,6 @@ import { version } from "../package-files.ts";
 import type { SettingsBook } from "../settings/settings-book.ts";
 import { SettingsVersions } from "../settings/settings-versions.ts";
 import { iso } from "../shapes/times.ts";
-import { ATTEMPT_TIMEOUT_MS } from "./open-sender.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** What a server has opened. */

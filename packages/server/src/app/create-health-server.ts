@@ -1,5 +1,6 @@
 import { checkOptionNames, HOST_SYNONYMS, TOKEN_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import type { Sender } from "@countersign/sender";
+import { ATTEMPT_TIMEOUT_MS } from "@countersign/sender/explain";
 import { createMetrics, type Metrics } from "../live/metrics.ts";
 import { StoreRoom } from "../live/store-room.ts";
 import { createBareApp } from "./bare-app.ts";
@@ -7,7 +8,6 @@ import { checked, checkReach } from "./check-server-options.ts";
 import { createGuard } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { listen } from "./listen.ts";
-import { ATTEMPT_TIMEOUT_MS } from "./open-sender.ts";
 import { readiness, waitingWithoutSettings, type Readiness } from "../live/readiness.ts";
 import { DEFAULT_HOST } from "./server-options.ts";
 

@@ -14,8 +14,6 @@ import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { recordingTransport } from "../recording/recording-transport.ts";
 import { ServerOptionsError, type ServerOptions } from "./server-options.ts";
 
-/** How long an endpoint may take to respond, in milliseconds (spec 7). */
-export const ATTEMPT_TIMEOUT_MS = 5_000;
 /** Unless `maxBytes` says otherwise. */
 const BYTES_IN_MEMORY = 256 * 1_024 * 1_024;
 const BYTES_ON_DISK = 8 * 1_024 * 1_024 * 1_024;
@@ -46,7 +44,6 @@ export async function openSender(
       transport,
       store,
       deliver,
-      attemptTimeout: ATTEMPT_TIMEOUT_MS,
     });
   } catch (error) {
     // The sender's message names its own package, which the caller has not installed.
