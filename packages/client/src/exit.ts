@@ -75,7 +75,8 @@ function createRegistry(): Registry {
   const callAll = (method: keyof Exiting): Promise<unknown> => {
     return Promise.allSettled([...busy].map((client) => client[method]()));
   };
-  let received = false;
+  /** When the first signal came; 0 before. */
+  let received = 0;
   const onSignal = (signal: "SIGTERM" | "SIGINT"): void => {
     // Only a process sends signals.
     const process = host.process as Process;
@@ -87,16 +88,17 @@ function createRegistry(): Registry {
       return;
     }
     const end = (): void => {
-      received = false;
+      received = 0;
       leave();
       void callAll("drop");
       process.kill(process.pid, signal);
       // The first process of a container gets no signal that it does not listen to.
       if (process.pid === 1) process.exit();
     };
-    // Somebody insists.
-    if (received) return end();
-    received = true;
+    const now = performance.now();
+    // Somebody insists. What comes sooner is passed on by a program that shares the terminal, as tsx and nodemon do.
+    if (received) return now - received > 250 ? end() : undefined;
+    received = now;
     // Again: what a hook gives to another client as it is dropped is that one's to send.
     void callAll("drain")
       .then(() => callAll("drain"))

@@ -56,6 +56,14 @@ function start(
   };
 }
 
+/** Insists: a signal that comes at once after the first is no second one. */
+async function killUntilEnded({ process: child }: Child): Promise<void> {
+  await vi.waitFor(() => {
+    child.kill("SIGTERM");
+    expect(child.signalCode).toBe("SIGTERM");
+  });
+}
+
 /** As an `exitTimeout`: a process that waits for it does not end before the test fails. */
 const AN_HOUR = 3_600_000;
 
@@ -228,10 +236,7 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     const service = await startService();
     const child = start("signal-polite", service.url, AN_HOUR);
     await vi.waitFor(() => expect(child.output()).toBe("ready"));
-    await vi.waitFor(() => {
-      child.process.kill("SIGTERM");
-      expect(child.process.signalCode).toBe("SIGTERM");
-    });
+    await killUntilEnded(child);
     expect(service.messages).toHaveLength(3);
   });
 
@@ -255,6 +260,13 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     },
   );
 
+  it("Ctrl-C delivers the three events also where another program passes it on, and it comes twice", async () => {
+    const service = await startService();
+    const { signal, output } = await start("signal-twice", service.url, AN_HOUR).ended();
+    expect({ signal, output }).toEqual({ signal: "SIGINT", output: "ready" });
+    expect(service.messages).toHaveLength(3);
+  });
+
   it("a second signal passes what could not be sent to onDrop", async () => {
     const service = await startService();
     service.answer = () => {};
@@ -262,9 +274,8 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
     await vi.waitFor(() => expect(child.output()).toBe("ready"));
     child.process.kill("SIGTERM");
     await vi.waitFor(() => expect(service.requests).toHaveLength(1));
-    child.process.kill("SIGTERM");
-    const { signal, output } = await child.ended();
-    expect(signal).toBe("SIGTERM");
+    await killUntilEnded(child);
+    const { output } = await child.ended();
     expect(output).toBe("readyexit Event 0\nexit Event 1\nexit Event 2\n");
   });
 
@@ -321,7 +332,7 @@ describe.skipIf(isWindows)(`with flushOnSignals${noPosix}`, () => {
       const since = Date.now();
       child.process.kill("SIGTERM");
       await connected;
-      if (signals === 2) child.process.kill("SIGTERM");
+      if (signals === 2) await killUntilEnded(child);
       const { signal, took } = await child.ended(since);
       expect(signal).toBe("SIGTERM");
       if (signals === 1) expect(took).toBeGreaterThan(400);
