@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
+import { parseJson } from "@countersign/protocol";
 
-const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const manifest = parseJson(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
 };
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
 import { createJiti } from "jiti";
-import { messageOf } from "@countersign/protocol";
+import { messageOf, parseJson } from "@countersign/protocol";
 import { configProblem, type Config } from "./config.ts";
 import { searchedFolders, trustProblem } from "./trusted-folders.ts";
 
@@ -134,7 +134,7 @@ async function runModule(file: string): Promise<unknown> {
 function readJson(file: string, content: string): unknown {
   try {
     // Programs on Windows begin a file with a byte order mark.
-    return JSON.parse(content.replace(/^\uFEFF/, "")) as unknown;
+    return parseJson(content.replace(/^\uFEFF/, ""));
   } catch (error) {
     throw new ConfigError(`The config file ${file} is not JSON: ${reason(error)}. ${CORRECT_IT}`);
   }

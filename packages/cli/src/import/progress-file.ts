@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
-import { isObject, messageOf } from "@countersign/protocol";
+import { isObject, messageOf, parseJson } from "@countersign/protocol";
 import { replaceFile } from "@countersign/server/files";
 import type { Place } from "../input/read-lines.ts";
 import { UsageError } from "../errors/usage-error.ts";
@@ -69,7 +69,7 @@ async function readStored(name: string): Promise<Stored | undefined> {
   const text = await readFile(name, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   try {
-    const { fingerprint, ...progress } = JSON.parse(text) as ImportProgress & { fingerprint: Fingerprint };
+    const { fingerprint, ...progress } = parseJson(text) as ImportProgress & { fingerprint: Fingerprint };
     const { place, server } = progress;
     const isUsable = Number.isSafeInteger(place?.end) && Number.isSafeInteger(place?.number);
     if (isUsable && typeof server === "string" && isObject(fingerprint)) return { progress, fingerprint };

@@ -1,4 +1,4 @@
-import { isError, isObject, messageOf, quote } from "@countersign/protocol";
+import { isError, isObject, messageOf, parseJson, quote } from "@countersign/protocol";
 import { readIntegers, type ReadIntegers } from "@countersign/server/json";
 import { UsageError } from "../errors/usage-error.ts";
 import { readLines, type Line, type Place } from "./read-lines.ts";
@@ -96,7 +96,7 @@ async function rest(lines: AsyncIterable<Line>, { number }: Line, name: string):
 async function* documentOf(text: string, name: string): AsyncGenerator<FileCall> {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (error) {
     throw new UsageError(`${name} is not JSON: ${messageOf(error)}. ${FORM}`);
   }
@@ -114,7 +114,7 @@ async function* documentOf(text: string, name: string): AsyncGenerator<FileCall>
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { CALL_FIELDS } from "@countersign/protocol";
+import { CALL_FIELDS, parseJson } from "@countersign/protocol";
 import type { MessageType } from "@countersign/sender";
 import type { SampleCall } from "./sample-call.ts";
 
@@ -59,7 +59,7 @@ function define(target: SampleCall, name: string, value: unknown): unknown {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

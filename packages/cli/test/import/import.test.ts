@@ -11,6 +11,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 
+const MISREAD_KEYS = new URL("../../../../tests/support/misread-keys.mjs", import.meta.url).href;
 const TIMESTAMP = "2024-02-29T12:00:00.000Z";
 
 function callsFile(lines: readonly object[]): string {
@@ -96,6 +97,21 @@ describe("countersign import", () => {
     expect(restarted.stdout).toBe("42 accepted, 0 rejected, up to line 42.\n");
     // What was sent again has the same ids, by which the server recognises it.
     expect(receiver.attempts()).toBe(42);
+  });
+
+  it("a key with an escape is sent as it is, where JSON.parse would take it for another one", async () => {
+    const receiver = closing(await startReceiver());
+    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
+    const file = join(temporaryDirectory(), "calls.jsonl");
+    writeFileSync(
+      file,
+      String.raw`{"type":"track","userId":"u","event":"E","timestamp":"2024-02-29T12:00:00.000Z","properties":{"caf\u00e9":"cr\u00e8me"}}`,
+    );
+    const env = { NODE_OPTIONS: `--import=${MISREAD_KEYS}` };
+    const { stdout } = await runCommand(["import", file, "--server", server.url], { env });
+    expect(stdout).toBe("1 accepted, 0 rejected, up to line 1.\n");
+    await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1));
+    expect(receiver.webhooks[0]).toMatchObject({ properties: { café: "crème" } });
   });
 
   it("goes on after a kill, and what it sends twice has the same messageId", async () => {

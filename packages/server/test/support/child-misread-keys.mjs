@@ -1,11 +1,7 @@
-// Prints the properties of a call that the control API stored, where `JSON.parse` takes each key with an escape for one with a
-// backslash, as it may since Node 23 (nodejs/node#63785).
-const parse = JSON.parse;
-JSON.parse = (text, reviver) =>
-  parse(text.replaceAll(/"([^"\\]*)\\(?:u[0-9a-f]{4}|["\\])"(?=\s*:)/gi, '"$1\\\\"'), reviver);
+// Prints the properties of a call that the control API stored, where `JSON.parse` misreads keys.
+import "../../../../tests/support/misread-keys.mjs";
+import { createServer } from "@countersign/server";
 
-// After that: the first text that it reads shows the library what JSON.parse does.
-const { createServer } = await import("@countersign/server");
 const server = await createServer({ to: "http://127.0.0.1:9/", secret: "dev", port: 0 });
 const call = String.raw`{"type":"track","userId":"u1","event":"Ordered","properties":{"caf\u00e9":"crème"}}`;
 const answer = await fetch(`${server.url}/api/messages`, {
