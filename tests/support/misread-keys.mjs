@@ -2,7 +2,4 @@
 // (nodejs/node#63785). The first text that the packages read shows them what it does.
 const parse = JSON.parse;
 JSON.parse = (text, reviver) =>
-  parse(
-    String(text).replaceAll(/"([^"\\]*)\\(?:u[0-9a-f]{4}|["\\])"(?=\s*:)/gi, String.raw`"$1\\"`),
-    reviver,
-  );
+  parse(text.replaceAll(/"([^"\\]*)\\(?:u[0-9a-f]{4}|["\\])"(?=\s*:)/gi, String.raw`"$1\\"`), reviver);

@@ -7,7 +7,8 @@ import { apiCaller } from "../support/api-caller.ts";
 import { closing } from "../../../../tests/support/resources.ts";
 
 const ENDPOINT = "http://127.0.0.1:9/hooks";
-const MISREAD_KEYS = fileURLToPath(new URL("../support/child-misread-keys.mjs", import.meta.url));
+const MISREAD_KEYS = new URL("../../../../tests/support/misread-keys.mjs", import.meta.url).href;
+const STORES_CALL = fileURLToPath(new URL("../support/child-stores-call.mjs", import.meta.url));
 
 let server: CountersignServer;
 const { call } = apiCaller(() => server);
@@ -49,7 +50,7 @@ describe("what the API says and takes is what the sender does", () => {
   });
 
   it("a key with an escape is stored as it is, as under /v1, where JSON.parse would take it for another one", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [MISREAD_KEYS]);
+    const { stdout } = await promisify(execFile)(process.execPath, ["--import", MISREAD_KEYS, STORES_CALL]);
     expect(stdout).toBe('201 {"café":"crème"}');
   });
 

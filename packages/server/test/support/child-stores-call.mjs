@@ -1,5 +1,4 @@
-// Prints the properties of a call that the control API stored, where `JSON.parse` misreads keys.
-import "../../../../tests/support/misread-keys.mjs";
+// Prints the properties of a call that the control API stored, one of whose keys has an escape.
 import { createServer } from "@countersign/server";
 
 const server = await createServer({ to: "http://127.0.0.1:9/", secret: "dev", port: 0 });
