@@ -66,6 +66,7 @@ export const settingsOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: INVALID,
     async handle(context, input) {
+      assertFresh(context, input);
       const { settings } = context.sender;
       const name = input.params["source"] ?? "";
       const before = sourceOf(settings, name) ?? { name, destinations: [] };
@@ -106,6 +107,7 @@ export const settingsOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED, 422: "The last source cannot be removed." },
     async handle(context, input) {
+      assertFresh(context, input);
       const { name } = sourceFor(context, input.params["source"] ?? "");
       await change(context, input, {
         next: withoutSource(context.sender.settings, name),
@@ -125,6 +127,7 @@ export const settingsOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...INVALID },
     async handle(context, input) {
+      assertFresh(context, input);
       const { settings } = context.sender;
       const source = sourceFor(context, input.params["source"] ?? "");
       const destination = destinationFrom(input, source);
@@ -145,6 +148,7 @@ export const settingsOperations: readonly Operation[] = [
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED },
     async handle(context, input) {
+      assertFresh(context, input);
       const source = sourceFor(context, input.params["source"] ?? "");
       const name = input.params["destination"] ?? "";
       if (!namedDestinations(source).some((destination) => destination.name === name)) {
@@ -220,11 +224,10 @@ interface Change {
 /** Puts settings in force and saves them. If they cannot be saved, the old ones stay in force. */
 async function change(
   context: ApiContext,
-  { request, reply }: OperationInput,
+  { reply }: OperationInput,
   { next, source, removed, prefix = "" }: Change,
 ): Promise<void> {
   const { sender, events, book } = context;
-  assertFresh(context, request.headers["if-match"]);
   try {
     if (book.inStore) await sender.update(next);
     else configureAndSave(context, next);
@@ -249,7 +252,9 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
   }
 }
 
-function assertFresh({ sender, versions }: ApiContext, given: string | undefined): void {
+/** Before a change is read: what it says of settings that somebody else has changed would be taken for its mistakes. */
+function assertFresh({ sender, versions }: ApiContext, { request }: OperationInput): void {
+  const given = request.headers["if-match"];
   if (given === undefined || given.trim() === "*" || versions.isCurrent(sender, given)) return;
   throw new Problem(412, STALE_DETAIL);
 }

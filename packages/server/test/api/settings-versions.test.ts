@@ -199,6 +199,28 @@ describe("settings", () => {
     }
   });
 
+  it("that were read before somebody else's change are answered 412 when they are sent back, and not as if they were wrong", async () => {
+    const hidden = { headers: { "X-Team": "shop" } };
+    await call("PUT", WEBHOOKS, { endpoints: [{ url: URL, ...hidden }], secret: SECRET });
+    await call("PUT", "/sources/other", { writeKey: "a key" });
+    await call("PUT", "/sources/other/destinations/gone", { endpoints: [{ url: URL }] });
+    const answer = await call("GET", "/sources");
+    const [source, other] = answer.json() as [{ readonly destinations: readonly object[] }, object];
+    await call("PUT", WEBHOOKS, { endpoints: [{ url: `${URL}/2` }], secret: null });
+    await call("DELETE", "/sources/other");
+    for (const [method, path, body] of [
+      ["PUT", SOURCE, { ...source, countFiltered: true }],
+      ["PUT", "/sources/other", { ...other, countFiltered: true }],
+      ["PUT", WEBHOOKS, source.destinations[0]],
+      ["PUT", "/sources/other/destinations/gone", { endpoints: [{ url: URL }] }],
+      ["DELETE", "/sources/other/destinations/gone", undefined],
+      ["DELETE", "/sources/other", undefined],
+    ] as const) {
+      const stale = await call(method, path, body, { headers: { "if-match": String(answer.headers.etag) } });
+      expect([method, path, stale.status]).toEqual([method, path, 412]);
+    }
+  });
+
   it("that are wrong are answered with a pointer to each mistake", async () => {
     const wrongTypes = await call("PUT", WEBHOOKS, {
       endpoints: [{ url: 5 }, { uri: URL }],
