@@ -9,6 +9,8 @@ import { delivering } from "./support/delivering.ts";
 import { ask, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { happened, until } from "./support/until.ts";
 
+type ConnectCallback = Parameters<pg.Pool["connect"]>[0];
+
 const server = await startPostgres();
 const url = server?.url ?? "postgres://127.0.0.1";
 const CONNECTIONS = 7;
@@ -142,6 +144,36 @@ describe.skipIf(server === undefined)(
       expect(made.length).toBeGreaterThan(0);
       // That of the pool, ours while it is used, and those of the connection that listens.
       for (const client of made) expect(client.listenerCount("error")).toBeLessThanOrEqual(3);
+    });
+
+    it("outlives a connection that breaks while a pool prepares it for its next use", async () => {
+      let breaks = false;
+      /** As of an app that sets something on each connection that it takes. */
+      class Preparing extends pg.Pool {
+        // With a callback, it is `query` of the pool that calls it.
+        override connect(): Promise<pg.PoolClient>;
+        override connect(callback: ConnectCallback): void;
+        override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
+          return callback === undefined ? this.#prepared() : super.connect(callback);
+        }
+
+        async #prepared(): Promise<pg.PoolClient> {
+          const client = await super.connect();
+          if (!breaks) return client;
+          breaks = false;
+          const ended = new Promise((resolve) => client.once("end", () => resolve(undefined)));
+          await client.query("SELECT pg_terminate_backend(pg_backend_pid())").catch(() => {});
+          await ended;
+          return client;
+        }
+      }
+      const pool = new Preparing({ connectionString: url, max: CONNECTIONS });
+      onTestFinished(() => pool.end());
+      const dedupe = postgresDedupe(pool, { table: newSchema(), timeout: "20s" });
+      await dedupe.claim("call 1");
+      breaks = true;
+      await expect(dedupe.claim("call 2")).rejects.toThrow();
+      await expect(dedupe.claim("call 2")).resolves.toBeDefined();
     });
 
     it("keeps no plan of a command for many deliveries: one from an empty table would be used for a full one", async () => {

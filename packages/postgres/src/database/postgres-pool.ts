@@ -47,6 +47,9 @@ export function checkPool(what: string, pool: unknown): void {
 /** Pools whose new connections are heard. */
 const heard = new WeakSet<PostgresPool>();
 
+/** The connections of these pools, as they are made. Those that a pool wraps are other objects, for one use each. */
+const own = new WeakSet<PostgresClient>();
+
 /** The listener of each connection whose errors are heard. */
 const listeners = new WeakMap<PostgresClient, (error: Error) => void>();
 
@@ -59,16 +62,22 @@ const listeners = new WeakMap<PostgresClient, (error: Error) => void>();
 export async function takeFrom(pool: PostgresPool): Promise<PostgresClient> {
   if (!heard.has(pool)) {
     heard.add(pool);
-    pool.on?.("connect", hearErrors);
+    pool.on?.("connect", (client) => {
+      own.add(client);
+      hearErrors(client);
+    });
   }
   const client = await pool.connect();
   hearErrors(client);
   return client;
 }
 
-/** Releases a connection. From then on its pool hears it: a pool that wraps its connections gives another wrapper the next time. */
+/**
+ * Releases a connection. From then on its pool hears one that was wrapped, which is another object the next time. One of the pool's own is
+ * still heard here: a pool that prepares a connection before it gives it does not hear it meanwhile.
+ */
 export function giveBack(client: PostgresClient, error?: Error | boolean): void {
-  const listener = listeners.get(client);
+  const listener = own.has(client) ? undefined : listeners.get(client);
   if (listener !== undefined && client.off !== undefined) {
     listeners.delete(client);
     client.off("error", listener);
