@@ -321,6 +321,22 @@ describe("a receiver that answers 500 to forgeries", () => {
   });
 });
 
+it("a receiver that is away for a moment after a forgery nested 15,000 deep, as one that is started again, does not pass for one that fails for any forgery", async () => {
+  let isAway = false;
+  const [result] = await results(
+    {
+      reply: ({ request, text }, { status }) => {
+        const wasAway = isAway;
+        isAway = status === 401 && text.includes("[".repeat(1_000));
+        if (isAway || wasAway) request.socket.destroy();
+        return undefined;
+      },
+    },
+    { only: ["survives-deep-nesting"] },
+  );
+  expect(result).toMatchObject({ outcome: "failed" });
+});
+
 describe("a receiver in a framework that protects forms against CSRF", () => {
   it.for([
     [403, "<title>403 Forbidden</title><p>CSRF verification failed. Request aborted.</p>"],
@@ -421,7 +437,7 @@ describe("a receiver that accepts forgeries", () => {
 
 describe("a receiver that accepts forgeries, and whether its code is what answers", () => {
   const only = ["rejects-made-up-signature"];
-  const notRunning = expect.stringMatching(/does not run.*php -l/);
+  const notRunning = expect.stringMatching(/may not run.*php -l/);
 
   it("is asked when a GET is accepted, too: PHP's server answers 200 to all if a file has a syntax error", async () => {
     const [result] = await results({ reply: () => ({ status: 200 }) }, { only });

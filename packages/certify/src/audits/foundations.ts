@@ -40,7 +40,7 @@ export const foundations: readonly Audit[] = [
 
 /** To be added to an advice. */
 const OTHER_CODE =
-  "It accepts a GET, too. If your code checks the signature, it does not run: look for a route that takes every path, another server at this address or, in PHP, a syntax error, to which the built-in server answers 200 (php -l finds it).";
+  "It accepts a GET, too. If your code checks the signature, it may not run at all: look for a route that takes every path, another server at this address or, in PHP, a syntax error, to which the built-in server answers 200 (php -l finds it).";
 
 async function acceptsTrack(probe: Probe): Promise<AuditFailure | undefined> {
   // Without the digits that only the next audit is about. Many messages have a slash, which PHP writes as \/: who serialises JSON
