@@ -38,6 +38,7 @@ export function openApiDocument(): Schema {
 
 function describe({
   id,
+  method,
   tag,
   summary,
   path,
@@ -61,7 +62,8 @@ function describe({
     400: "The request is malformed.",
     401: "The token is missing.",
     403: "The host or the origin is not allowed.",
-    ...(body && { 413: "The body is too large.", 415: "The body is not said to be JSON." }),
+    // Of one that takes no body, what is sent is read nevertheless.
+    ...(method !== "GET" && { 413: "The body is too large.", 415: "The body is not said to be JSON." }),
     500: "The server failed.",
     503: "The store failed, or has no room.",
     ...errors,

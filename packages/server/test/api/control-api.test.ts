@@ -330,6 +330,27 @@ describe("the API", () => {
     expect(text.status).toBe(415);
   });
 
+  it("describes what each operation answers to a body that it does not read, also where it takes none", async () => {
+    const read = async (url: string, method: string, headers: Record<string, string>): Promise<number> =>
+      (await send(url, { method, body: "{}", headers: { "content-length": "4", ...headers } })).status;
+    for (const [path, operations] of Object.entries((await documentOf()).paths)) {
+      const url = server.url + path.replaceAll(/\{\w+\}/g, "none");
+      for (const method of Object.keys(operations).map((name) => name.toUpperCase())) {
+        if (method === "GET") continue;
+        expect([method, path, await read(url, method, { "content-type": "text/plain" })]).toEqual([
+          method,
+          path,
+          415,
+        ]);
+        expect([method, path, await read(url, method, { "content-length": "100000000" })]).toEqual([
+          method,
+          path,
+          413,
+        ]);
+      }
+    }
+  });
+
   it("has every documented operation called by a test", async () => {
     const sources = testSources();
     const uncalled = Object.entries((await documentOf()).paths).flatMap(([path, operations]) =>
