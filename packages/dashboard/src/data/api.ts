@@ -34,7 +34,8 @@ let answers = 0;
 
 interface Options {
   readonly query?: Query;
-  readonly body?: unknown;
+  /** A text is JSON already. */
+  readonly body?: object | string | undefined;
   /** The version of the settings that the call changes. */
   readonly ifMatch?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -64,7 +65,7 @@ export async function call<T>(method: string, path: string, options: Options = {
       ...(body !== undefined && { "content-type": "application/json" }),
       ...(ifMatch !== undefined && { "if-match": ifMatch }),
     },
-    body: body === undefined ? null : JSON.stringify(body),
+    body: (typeof body === "object" ? JSON.stringify(body) : body) ?? null,
     signal: abort ?? null,
   })
     .catch(() => {
@@ -87,7 +88,7 @@ export async function get<T>(path: string, query: Query = {}, abort?: AbortSigna
 }
 
 /** The same for a change, without the headers. */
-export async function post<T>(path: string, body: unknown = {}, query: Query = {}): Promise<T> {
+export async function post<T>(path: string, body: object | string = {}, query: Query = {}): Promise<T> {
   return (await call<T>("POST", path, { body, query })).data;
 }
 

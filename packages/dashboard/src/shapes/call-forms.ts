@@ -35,24 +35,25 @@ export const CALL_FORMS: Readonly<Record<string, readonly CallField[]>> = {
 /** What was typed into the fields, by name. */
 export type Values = Readonly<Record<string, string>>;
 
-/** A call made of what was typed; or which of its fields is no JSON. */
-export function callOf(
-  type: string,
-  values: Values,
-): { readonly call: object } | { readonly field: string; readonly error: string } {
-  const call: [string, unknown][] = [["type", type]];
+/** The JSON of a call; or which of its fields is no JSON. It is what was typed: a number that was read may have lost digits. */
+export type Typed = { readonly call: string } | { readonly field: string; readonly error: string };
+
+/** A call made of what was typed. */
+export function callOf(type: string, values: Values): Typed {
+  const fields: [name: string, json: string][] = [["type", JSON.stringify(type)]];
   for (const { name, json = false } of CALL_FORMS[type] ?? []) {
     const text = values[name]?.trim() ?? "";
     if (text === "") continue;
     if (!json) {
-      call.push([name, text]);
+      fields.push([name, JSON.stringify(text)]);
       continue;
     }
     try {
-      call.push([name, JSON.parse(text)]);
+      JSON.parse(text);
+      fields.push([name, text]);
     } catch {
       return { field: name, error: "This is not JSON." };
     }
   }
-  return { call: Object.fromEntries(call) };
+  return { call: `{\n${fields.map(([name, json]) => `  "${name}": ${json}`).join(",\n")}\n}` };
 }

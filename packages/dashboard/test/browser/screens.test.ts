@@ -53,6 +53,19 @@ describe.skipIf(missing)(`send${why}`, () => {
     expect(await api("GET", "/deliveries/count")).toMatchObject({ count: 8 });
   });
 
+  it("says that an integer would lose digits, in the form and as raw JSON, in place of sending another one", async () => {
+    const { server, receiver } = await startSetting();
+    const page = await openPage(`${server.url}/#/send`, { expected: /400/ });
+    const form = page.getByRole("form", { name: "Send a message" });
+    await form.getByLabel(/^Properties/).fill('{ "order": 9007199254740993 }');
+    await expect.poll(() => form.innerText()).toContain("9007199254740993 is an integer");
+    await form.getByRole("button", { name: "Raw JSON" }).click();
+    await expect.poll(() => form.getByLabel(/^The call/).inputValue()).toContain("9007199254740993");
+    await expect.poll(() => form.innerText()).toContain("9007199254740993 is an integer");
+    expect(await form.getByRole("button", { name: "Send" }).isDisabled()).toBe(true);
+    expect(receiver.accepted).toEqual([]);
+  });
+
   it("syncs an audience: those who joined, then those who left", async () => {
     const { server, receiver } = await startSetting();
     const page = await openPage(`${server.url}/#/send`);

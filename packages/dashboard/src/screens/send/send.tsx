@@ -7,7 +7,7 @@ import { errorAt, FieldErrors } from "../../parts/field-errors.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import type { Receipt } from "../../shapes/types.ts";
 import { Audience } from "./audience.tsx";
-import { CALL_FORMS, callOf, type Values } from "../../shapes/call-forms.ts";
+import { CALL_FORMS, callOf, type Typed, type Values } from "../../shapes/call-forms.ts";
 import { Sent } from "./sent.tsx";
 import { useSource } from "./use-source.tsx";
 
@@ -35,8 +35,7 @@ function Message(): JSX.Element {
   const [receipt, setReceipt] = useState<Receipt | undefined>(undefined);
   const { run, failure } = useAction();
   const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
-  const text = "call" in made ? JSON.stringify(made.call) : undefined;
-  const [problems, isChecked] = useCheck(text);
+  const [problems, isChecked] = useCheck("call" in made ? made.call : undefined);
   const errorOf = (name: string): string => {
     if ("field" in made && made.field === name) return made.error;
     return errorAt(problems, `/${name}`);
@@ -105,14 +104,13 @@ function Message(): JSX.Element {
 
 function pretty(type: string, values: Values): string {
   const made = callOf(type, values);
-  return JSON.stringify("call" in made ? made.call : { type }, undefined, 2);
+  return "call" in made ? made.call : pretty(type, {});
 }
 
-function parsed(
-  text: string,
-): { readonly call: unknown } | { readonly field: string; readonly error: string } {
+function parsed(text: string): Typed {
   try {
-    return { call: JSON.parse(text) as unknown };
+    JSON.parse(text);
+    return { call: text };
   } catch (error) {
     return { field: "", error: `This is not JSON: ${(error as Error).message}` };
   }
@@ -127,7 +125,7 @@ function useCheck(text: string | undefined): [readonly FieldError[], boolean] {
     if (text === undefined) return undefined;
     let current = true;
     const timer = setTimeout(() => {
-      post<{ errors: readonly FieldError[] }>("/messages", JSON.parse(text), { check: "true" }).then(
+      post<{ errors: readonly FieldError[] }>("/messages", text, { check: "true" }).then(
         ({ errors }) => current && setChecked({ text, errors }),
         (error: unknown) => current && setChecked({ text, errors: errorsOf(error) }),
       );
