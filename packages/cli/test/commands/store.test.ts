@@ -75,6 +75,11 @@ describe("--store of a database that is away", () => {
     const body = { writeKey: "any", userId: "u1", event: "Signed Up" };
     const call = await send(`${server}/v1/track`, { method: "POST", body });
     expect([call.status, call.json()]).toMatchObject([503, { success: false, code: "unavailable" }]);
+    const status = await send(`${server}/api/status`);
+    expect([status.headers["content-type"], status.json()]).toMatchObject([
+      "application/problem+json",
+      { status: 503, title: "Service Unavailable" },
+    ]);
   });
 
   it("has work --port answer supervisors meanwhile, which find a live process that is not ready", async () => {

@@ -35,13 +35,23 @@ export async function answerMeanwhile<T>({ host, port, tls }: Address, open: () 
 }
 
 function answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
-  const [path] = url.split("?");
-  const isAlive = path === "/healthz";
-  const headers = { "content-type": "application/json", ...(!isAlive && { "retry-after": "1" }) };
-  response
-    .writeHead(isAlive ? 200 : 503, headers)
-    .end(JSON.stringify(isAlive ? { status: "ok" } : NOT_READY));
+  const [path = ""] = url.split("?");
+  const [status, type, body] = answerOf(path);
+  const headers = { "content-type": type, ...(status === 503 && { "retry-after": "1" }) };
+  response.writeHead(status, headers).end(JSON.stringify(body));
 }
+
+function answerOf(path: string): readonly [status: number, type: string, body: object] {
+  if (path === "/healthz") return [200, "application/json", { status: "ok" }];
+  return path.startsWith("/api/")
+    ? [503, "application/problem+json", PROBLEM]
+    : [503, "application/json", NOT_READY];
+}
+
+const DETAIL = "The server waits for its store. Send the request again.";
+
+/** Of the control API. */
+const PROBLEM = { type: "about:blank", title: "Service Unavailable", status: 503, detail: DETAIL };
 
 /** For health checks the `status`, for clients the rest. */
 const NOT_READY = {
@@ -49,5 +59,5 @@ const NOT_READY = {
   success: false,
   code: "unavailable",
   message: "The server is starting",
-  detail: "It waits for its store. Send the request again.",
+  detail: DETAIL,
 };
