@@ -89,7 +89,7 @@ export const REJECTION_CODES: CodePages = {
     ...json('{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "path": "a.b.c" } }'),
   },
   unsafe_integer: {
-    cause: "An integer is above 2^53, and JavaScript cannot represent it exactly.",
+    cause: "JavaScript does not keep a number: an integer above 2^53, or one above 1.8e308.",
     fix: REJECTION_FIXES.unsafe_integer,
     ...json(
       '{ "type": "track", "userId": "u1", "event": "Hello", "properties": { "id": "9007199254740993" } }',

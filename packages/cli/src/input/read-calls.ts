@@ -58,7 +58,7 @@ async function callOf({ number, end, text, isWhole }: Line, name: string): Promi
   return { where, place: { number, end }, fields: read.value as FileCall["fields"] };
 }
 
-/** JSON.parse changes the digits of large integers: two orders would become one. */
+/** JSON.parse changes the digits of large integers: two orders would become one. What it reads as infinite would become null. */
 function assertExact(
   { unsafeIntegers }: ReadIntegers,
   name: string,
@@ -67,7 +67,7 @@ function assertExact(
   for (const [index, [path]] of unsafeIntegers) {
     if (path === undefined) continue;
     throw new UsageError(
-      `${name}: ${whereOf(index)}: ${path} is an integer that JavaScript cannot represent exactly. Write it as a string.`,
+      `${name}: ${whereOf(index)}: ${path} is a number that JavaScript does not keep: an integer above 2^53, or one above 1.8e308. Write it as a string.`,
     );
   }
 }

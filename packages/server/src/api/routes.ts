@@ -2,8 +2,8 @@ import { parseJson } from "@countersign/protocol";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ApiContext, Operation, OperationInput, Schema } from "./operation.ts";
 import { beginningOf } from "../ingest/beginning-of.ts";
-import { unsafeIntegerOf } from "../ingest/read-integers.ts";
-import { Problem } from "./problem.ts";
+import { UNSAFE, unsafeNumberOf } from "../ingest/read-integers.ts";
+import { pointerPart, Problem, problemAt } from "./problem.ts";
 import { readQuery } from "./read-query.ts";
 import { openApiDocument } from "./open-api.ts";
 import { operations } from "./operations.ts";
@@ -19,7 +19,7 @@ export async function apiRoutes(scope: FastifyInstance, { context }: { context: 
   for (const operation of operations) addRoute(scope, context, operation);
 }
 
-/** An integer may be as long as its body. */
+/** A number may be as long as its body. */
 const MAX_DIGITS = 100;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -46,12 +46,10 @@ function readBody(body: Buffer): unknown {
     if (error instanceof SyntaxError) throw new Problem(400, `The body is not JSON: ${error.message}.`);
     throw new Problem(400, "The body is not valid UTF-8.");
   }
-  const unsafe = unsafeIntegerOf(text);
+  const unsafe = unsafeNumberOf(text);
   if (unsafe === undefined) return value;
-  throw new Problem(
-    400,
-    `${beginningOf(unsafe, MAX_DIGITS)} is an integer above 2^53 whose digits JavaScript does not keep. Send it as a string.`,
-  );
+  const pointer = unsafe.keys.map((key) => `/${pointerPart(key)}`).join("");
+  throw problemAt({ pointer }, `${beginningOf(unsafe.digits, MAX_DIGITS)} is ${UNSAFE}`, 400);
 }
 
 function checkedBody({ body = {}, checkedBody: checked = body, bodyIsOptional }: Operation): Schema {

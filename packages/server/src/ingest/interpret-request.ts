@@ -13,7 +13,7 @@ import {
   type Verdict,
 } from "./normalize-call.ts";
 import { tooLarge, type Refused } from "./refusal.ts";
-import type { UnsafeIntegers } from "./read-integers.ts";
+import { UNSAFE, type UnsafeIntegers } from "./read-integers.ts";
 import { rejection, type Rejection, type RejectionReason, type Warning } from "./rejections.ts";
 import { takeTurns } from "./take-turns.ts";
 import { readTimestamp } from "./timestamps.ts";
@@ -38,7 +38,7 @@ export interface IngestRequest {
   /** When it came in, in milliseconds since 1970. */
   readonly receivedAt: number;
   readonly ip?: string | undefined;
-  /** Integers in the body whose digits JavaScript does not keep. */
+  /** Numbers in the body that JavaScript does not keep. */
   readonly unsafeIntegers?: UnsafeIntegers | undefined;
   /** Whether what is only warned of is refused: `X-Strict-Mode: 1`. */
   readonly strict?: boolean | undefined;
@@ -140,7 +140,7 @@ interface Judgement {
   readonly warnings: readonly Warning[];
 }
 
-/** Integers whose digits JavaScript does not keep are refused in strict mode, and warned of otherwise. */
+/** Numbers that JavaScript does not keep are refused in strict mode, and warned of otherwise. */
 function judge(
   { strict, unsafeIntegers = NO_INTEGERS }: IngestRequest,
   message: unknown,
@@ -153,7 +153,7 @@ function judge(
   const own = index === undefined ? [] : (unsafeIntegers.get(index) ?? []);
   if (shared.length + own.length === 0) return { verdict, warnings: NO_WARNINGS };
   const paths = [...shared, ...own];
-  const detail = `\`${paths[0]}\` is an integer above 2^53 whose digits JavaScript does not keep. Send it as a string.`;
+  const detail = `\`${paths[0]}\` is ${UNSAFE}`;
   if (strict) return { verdict: { ok: false, reason: "unsafe_integer", detail }, warnings: [] };
   const { type, messageId } = verdict.value.call;
   const facts = {

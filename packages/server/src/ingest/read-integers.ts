@@ -3,7 +3,7 @@ import { beginningOf } from "./beginning-of.ts";
 import { takeTurns } from "./take-turns.ts";
 
 /**
- * Paths of integers whose digits JavaScript does not keep, by the place of their message in the batch. What stands in the request
+ * Paths of numbers that JavaScript does not keep, by the place of their message in the batch. What stands in the request
  * itself, or in what a batch says for all of its messages, is under `undefined`. At most ten paths each.
  */
 export type UnsafeIntegers = ReadonlyMap<number | undefined, readonly string[]>;
@@ -14,10 +14,11 @@ export interface ReadIntegers {
   readonly unsafeIntegers: UnsafeIntegers;
 }
 
-/** Finds numbers with 16 digits or more. All integers with fewer digits are exact. */
-const LONG_NUMBER = /[[,:\s]-?\d{16}/;
-const MIN_LENGTH = 16;
-const INTEGER = /^-?\d{16,}$/;
+/** Finds numbers with 16 digits or more, since all integers with fewer digits are exact, and those with an exponent of three. */
+const MAY_BE_UNSAFE = /[[,:\s]-?\d{16}|\d[eE]\+?\d{3}/;
+/** The length of `1e309`, which JavaScript reads as infinite, and writes as null. */
+const MIN_LENGTH = 5;
+const LONG_INTEGER = /^-?\d{16,}$/;
 const NUMBER_PART: ReadonlySet<number> = new Set(
   Array.from("0123456789+-.eE", (character) => character.charCodeAt(0)),
 );
@@ -27,12 +28,16 @@ const IDENTIFYING: ReadonlySet<string> = new Set(TEXT_FIELDS);
 /** Fields whose content is forwarded, and must therefore be numbers that a receiver in JavaScript reads as the same. */
 const FORWARDED: ReadonlySet<string> = new Set(OBJECT_FIELDS);
 
+/** What such a number is, for a message about it. */
+export const UNSAFE =
+  "a number that JavaScript does not keep: an integer above 2^53, or one above 1.8e308. Send it as a string.";
+
 const MAX_PATHS = 10;
 const MAX_PATH_LENGTH = 200;
 
 /**
  * Reads integers above 2^53 from the source text. `JSON.parse` makes 9007199254740992 of 9007199254740993, so that two users
- * would become one. Identifiers keep their exact digits, as strings. Anything else stays the number that JavaScript reads,
+ * would become one. It makes Infinity of 1e400, which JSON has not: it would be forwarded as null. Identifiers keep their exact digits, as strings. Anything else stays the number that JavaScript reads,
  * because the signature of other digits could not be verified by receivers that parse the body first; its path is reported.
  *
  * What nests deeper than a message may is read, too: it is rejected, and then shown as it came.
@@ -41,7 +46,7 @@ const MAX_PATH_LENGTH = 200;
  * @param value What `JSON.parse` made of it.
  */
 export async function readIntegers(text: string, value: unknown): Promise<ReadIntegers> {
-  if (!LONG_NUMBER.test(text) || !isObject(value)) return { value, unsafeIntegers: new Map() };
+  if (!MAY_BE_UNSAFE.test(text) || !isObject(value)) return { value, unsafeIntegers: new Map() };
   const turn = takeTurns();
   // No text of a client can begin with it by accident or on purpose.
   const mark = `${crypto.randomUUID()}:`;
@@ -54,17 +59,46 @@ export async function readIntegers(text: string, value: unknown): Promise<ReadIn
   return { value: unmarking.value, unsafeIntegers: unmarking.unsafeIntegers };
 }
 
-/** The first integer of a text of JSON whose digits JavaScript does not keep. */
-export function unsafeIntegerOf(text: string): string | undefined {
-  const found = LONG_NUMBER.test(text) ? findUnsafe(text, 0) : undefined;
-  return found && text.slice(found.start, found.end);
+/** A number that JavaScript does not keep, as it is written, and the keys that lead to it. */
+export interface UnsafeNumber {
+  readonly digits: string;
+  readonly keys: readonly string[];
+}
+
+/** The first number of a text of JSON that JavaScript does not keep. */
+export function unsafeNumberOf(text: string): UnsafeNumber | undefined {
+  const found = MAY_BE_UNSAFE.test(text) ? findUnsafe(text, 0) : undefined;
+  if (found === undefined) return undefined;
+  const mark = crypto.randomUUID();
+  const marked = `${text.slice(0, found.start)}"${mark}"${text.slice(found.end)}`;
+  return { digits: text.slice(found.start, found.end), keys: keysTo(mark, parseJson(marked)) };
+}
+
+/** The keys that lead to a text within a value, found without recursion. */
+function keysTo(text: string, value: unknown): readonly string[] {
+  const places: { readonly inner: unknown; readonly path: Path | undefined }[] = [
+    { inner: value, path: undefined },
+  ];
+  for (let place = places.pop(); place !== undefined; place = places.pop()) {
+    const { inner, path: within } = place;
+    if (inner === text) return keysOf(within);
+    if (typeof inner !== "object" || inner === null) continue;
+    for (const [key, next] of Object.entries(inner)) places.push({ inner: next, path: { key, within } });
+  }
+  return [];
+}
+
+function keysOf(path: Path | undefined): readonly string[] {
+  const keys: string[] = [];
+  for (let at = path; at !== undefined; at = at.within) keys.push(at.key);
+  return keys.toReversed();
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 
-/** The text with each integer whose digits JavaScript does not keep as a string that begins with the mark. */
+/** The text with each number that JavaScript does not keep as a string that begins with the mark. */
 function markUnsafe(text: string, mark: string): string {
   const parts: string[] = [];
   let copied = 0;
@@ -75,7 +109,7 @@ function markUnsafe(text: string, mark: string): string {
   return copied === 0 ? text : parts.join("") + text.slice(copied);
 }
 
-/** The next integer whose digits JavaScript does not keep, in JSON, from a place that is in no string and no number. */
+/** The next number that JavaScript does not keep, in JSON, from a place that is in no string and no number. */
 function findUnsafe(
   text: string,
   from: number,
@@ -86,11 +120,16 @@ function findUnsafe(
     if (code === QUOTE) at = endOfString(text, at);
     if (code !== MINUS && !isDigit(code)) continue;
     const end = endOfNumber(text, at);
-    const token = end - at < MIN_LENGTH ? "" : text.slice(at, end);
-    if (INTEGER.test(token) && String(Number(token)) !== token) return { start: at, end };
+    if (end - at >= MIN_LENGTH && isUnsafe(text.slice(at, end))) return { start: at, end };
     at = end - 1;
   }
   return undefined;
+}
+
+/** Whether JavaScript does not keep a number: the digits of an integer, or anything of one that it reads as infinite. */
+function isUnsafe(token: string): boolean {
+  const value = Number(token);
+  return !Number.isFinite(value) || (LONG_INTEGER.test(token) && String(value) !== token);
 }
 
 /** The place of the quote that ends a string. */
@@ -136,7 +175,7 @@ interface Path {
 /** Objects and arrays that one step looks into. */
 const PLACES_AT_ONCE = 1_000;
 
-/** Replaces the marks of integers in a value, a step at a time and without recursion. */
+/** Replaces the marks of numbers in a value, a step at a time and without recursion. */
 class Unmarking {
   readonly value: Content;
   readonly unsafeIntegers = new Map<number | undefined, string[]>();
@@ -168,7 +207,7 @@ class Unmarking {
     }
   }
 
-  /** Replaces a marked integer; an object or array is visited later. */
+  /** Replaces a marked number; an object or array is visited later. */
   #read(place: Place, key: string, inner: unknown): void {
     if (typeof inner === "string") {
       if (inner.startsWith(this.#mark)) this.#replace(place, key, inner.slice(this.#mark.length));
@@ -211,9 +250,7 @@ class Unmarking {
   #report({ index, path: within }: Place, key: string): void {
     const paths = this.unsafeIntegers.get(index) ?? [];
     if (paths.length >= MAX_PATHS) return;
-    const keys: string[] = [];
-    for (let at: Path | undefined = { key, within }; at !== undefined; at = at.within) keys.push(at.key);
-    paths.push(beginningOf(keys.toReversed().join("."), MAX_PATH_LENGTH));
+    paths.push(beginningOf(keysOf({ key, within }).join("."), MAX_PATH_LENGTH));
     this.unsafeIntegers.set(index, paths);
   }
 }

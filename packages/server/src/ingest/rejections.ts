@@ -40,7 +40,7 @@ export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   message_too_large: "The message is larger than 32,768 bytes of JSON.",
   nested_too_deeply: "The message nests objects or arrays more than 500 deep.",
   unsafe_integer:
-    "An integer is above 2^53, and JavaScript cannot represent it exactly. Send it as a string.",
+    "JavaScript does not keep a number: an integer above 2^53, or one above 1.8e308. Send it as a string.",
   refused_by_sender: "The forwarding engine refused the message.",
 };
 

@@ -115,18 +115,32 @@ describe("integers that JavaScript cannot hold", () => {
     expect(await listed.json()).toMatchObject(warnings.toReversed());
   });
 
-  it("strict mode refuses the message, and takes the others of its batch", async () => {
-    const json =
-      '{"batch":[{"type":"track","userId":1,"event":"E","properties":{"n":9007199254740993}},{"type":"track","userId":9007199254740993,"event":"E"}]}';
-    const answer = await answered("batch", json, { "x-strict-mode": "1" });
-    expect(answer).toMatchObject({
-      success: false,
-      code: "unsafe_integer",
-      rejected: [{ index: 0, reason: "unsafe_integer", detail: expect.stringContaining("`properties.n`") }],
-    });
+  it("warns of a number that JavaScript reads as infinite, since it is forwarded as null, and keeps an id as it is written", async () => {
+    const json = String.raw`{"type":"track","userId":1e400,"event":"E","properties":{"n":-1E+309,"most":1e308,"text":"1e400"}}`;
+    await answered("track", json);
     await server.sender.idle();
-    expect(receiver.webhooks).toMatchObject([{ userId: "9007199254740993" }]);
+    expect(receiver.webhooks).toMatchObject([
+      { userId: "1e400", properties: { n: null, most: 1e308, text: "1e400" } },
+    ]);
+    const warned = await fetch(`${server.url}/api/warnings`);
+    const [newest] = (await warned.json()) as readonly unknown[];
+    expect(newest).toMatchObject({ reason: "unsafe_integer", paths: ["properties.n"] });
   });
+
+  it.each(["9007199254740993", "1e400"])(
+    "strict mode refuses the message with %s, and takes the others of its batch",
+    async (number) => {
+      const json = `{"batch":[{"type":"track","userId":1,"event":"E","properties":{"n":${number}}},{"type":"track","userId":9007199254740993,"event":"E"}]}`;
+      const answer = await answered("batch", json, { "x-strict-mode": "1" });
+      expect(answer).toMatchObject({
+        success: false,
+        code: "unsafe_integer",
+        rejected: [{ index: 0, reason: "unsafe_integer", detail: expect.stringContaining("`properties.n`") }],
+      });
+      await server.sender.idle();
+      expect(receiver.webhooks).toMatchObject([{ userId: "9007199254740993" }]);
+    },
+  );
 
   it("a name such as __proto__ changes only itself", async () => {
     const [message] = await forwarded(
