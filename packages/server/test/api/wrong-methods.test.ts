@@ -1,3 +1,4 @@
+import { METHODS as NODE_METHODS } from "node:http";
 import { createHealthServer, createServer } from "@countersign/server";
 import { expect, it } from "vitest";
 import { send } from "../support/http.ts";
@@ -60,7 +61,8 @@ it("so do the paths for supervisors, also of a worker, and the page", async () =
 
 it("so do all of them to a method that has no content type where it should have one, or that is of an extension", async () => {
   const url = await startServer();
-  for (const method of ["QUERY", "PROPFIND"]) {
+  // Node 20.19.0 has no QUERY, and ends the connection with 400.
+  for (const method of NODE_METHODS.filter((one) => ["QUERY", "PROPFIND"].includes(one))) {
     for (const path of ["/", "/healthz", "/api/status", "/v1/track"])
       expect([method, path, (await send(url + path, { method })).status]).toEqual([method, path, 405]);
     expect((await send(`${url}/api`, { method })).status).toBe(404);

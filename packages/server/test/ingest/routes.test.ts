@@ -1,4 +1,4 @@
-import { request as httpRequest } from "node:http";
+import { METHODS, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { EventEmitter, once } from "node:events";
 import { gzipSync } from "node:zlib";
@@ -130,14 +130,17 @@ describe("paths", () => {
   });
 
   // Fastify refuses a QUERY without a content type, which was reported to the operator and told as a store that is down.
-  it.each(["QUERY", "TRACE", "DELETE"])("answers 405 to %s, and reports no error", async (method) => {
-    // Node's client frames a body of DELETE or TRACE only by a length that it is given.
-    expect(await send({ method, headers: { "content-length": "2" }, body: "{}" })).toMatchObject({
-      status: 405,
-      body: { success: false, code: "method_not_allowed" },
-    });
-    expect(reported).toEqual([]);
-  });
+  it.each(["QUERY", "TRACE", "DELETE"].filter(ofThisNode))(
+    "answers 405 to %s, and reports no error",
+    async (method) => {
+      // Node's client frames a body of DELETE or TRACE only by a length that it is given.
+      expect(await send({ method, headers: { "content-length": "2" }, body: "{}" })).toMatchObject({
+        status: 405,
+        body: { success: false, code: "method_not_allowed" },
+      });
+      expect(reported).toEqual([]);
+    },
+  );
 
   it.each([
     ["PROPFIND", "/v1/track", "POST"],
@@ -154,12 +157,17 @@ describe("paths", () => {
     expect(answer.headers["allow"]).toBe(`${taken}, OPTIONS`);
   });
 
-  it("answers 404 to a QUERY of an unknown path", async () => {
+  it.runIf(ofThisNode("QUERY"))("answers 404 to a QUERY of an unknown path", async () => {
     const nowhere = await send({ method: "QUERY", path: "/v1/projects", body: "{}" });
     expect(nowhere).toMatchObject({ status: 404, body: { success: false, code: "not_found" } });
     expect(reported).toEqual([]);
   });
 });
+
+/** Node 20.19.0 has no QUERY: its parser refuses the request before a route sees it. */
+function ofThisNode(method: string): boolean {
+  return METHODS.includes(method);
+}
 
 const MESSAGE_OF: Record<string, string> = {
   invalid_json: "Malformed JSON",
