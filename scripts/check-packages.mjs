@@ -1,6 +1,6 @@
 // Checks what would be published: writes and packs every public package, has publint and attw judge each tarball, then installs all of
-// them into empty projects, one of ES modules and one of CommonJS for each of Node 20, 22, 24 and 26. There it loads every entry
-// point, and sends a message and a forgery through them.
+// them into empty projects, one of ES modules and one of CommonJS for each Node of NODE_VERSIONS. There it loads every entry point,
+// sends a message and a forgery through them, and has an event go from the client through the command to a receiver.
 // Prints a line for each check and ends with "N passed, N failed".
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -15,7 +15,8 @@ import { withRegistry } from "./registry-trouble.mjs";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
-const NODE_VERSIONS = ["20", "22", "24", "26"];
+/** The lowest of both ranges in "engines", and the newest of each major version. */
+const NODE_VERSIONS = ["20.19.0", "20", "22.12.0", "22", "24", "26"];
 
 /**
  * What a user does first: a receiver, a message that it accepts, and a forgery that it rejects. Then a forgery whose key JSON.parse of
@@ -54,6 +55,39 @@ main().catch((error) => {
 });
 `;
 
+/** The whole way of an event: recorded by the client, taken and forwarded by `countersign serve`, verified by a receiver. */
+const WHOLE_WAY = `
+const app = express();
+const received = [];
+async function main() {
+  const receiver = app.listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const to = "http://127.0.0.1:" + receiver.address().port;
+  const options = ["--to", to, "--secret", "dev", "--port", "0", "--data", "data", "--json"];
+  const command = spawn(process.execPath, ["node_modules/countersign/dist/bin.js", "serve", ...options]);
+  command.stderr.pipe(process.stderr);
+  const ended = once(command, "exit");
+  app.post("/", verifyWebhook({ secret: "dev" }), (request, response) => {
+    received.push(request.body.event);
+    response.sendStatus(204);
+    command.kill();
+  });
+  for await (const line of createInterface({ input: command.stdout })) {
+    const { event, url } = JSON.parse(line);
+    if (event !== "listening") continue;
+    const { status, detail } = await new Analytics("WK", { endpoint: url }).track({ userId: "u1", event: "Released" });
+    if (status !== "delivered") throw new Error(detail);
+  }
+  const [code] = await ended;
+  receiver.close();
+  if (code !== 0 || received.join() !== "Released") throw new Error("Exit " + code + ", received: " + received.join());
+}
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
+`;
+
 /** The two kinds of project: how each loads the packages. */
 const KINDS = {
   module: {
@@ -62,7 +96,11 @@ const KINDS = {
     imports: `import { verifyWebhook } from "@countersign/express";
 import { sign } from "@countersign/core";
 import { createTestSender } from "@countersign/sender/testing";
-import express from "express";`,
+import { Analytics } from "@countersign/client";
+import express from "express";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";`,
     load: (names) =>
       `for (const name of ${names}) if (Object.keys(await import(name)).length === 0) throw new Error(name + " exports nothing");`,
   },
@@ -72,7 +110,11 @@ import express from "express";`,
     imports: `const { verifyWebhook } = require("@countersign/express");
 const { sign } = require("@countersign/core");
 const { createTestSender } = require("@countersign/sender/testing");
-const express = require("express");`,
+const { Analytics } = require("@countersign/client");
+const express = require("express");
+const { spawn } = require("node:child_process");
+const { once } = require("node:events");
+const { createInterface } = require("node:readline");`,
     load: (names) =>
       `for (const name of ${names}) if (Object.keys(require(name)).length === 0) throw new Error(name + " exports nothing");`,
   },
@@ -96,7 +138,7 @@ async function onNode(version, cwd, command) {
     },
   );
   const [used = ""] = stdout.split("\n");
-  if (!used.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
+  if (!`${used}.`.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
   return used;
 }
 
@@ -189,11 +231,15 @@ try {
       await writeFile(join(project, "package.json"), JSON.stringify(manifest));
       await writeFile(join(project, "load.js"), kind.load(JSON.stringify(names)));
       await writeFile(join(project, "round-trip.js"), `${kind.imports}\n${ROUND_TRIP}`);
+      await writeFile(join(project, "whole-way.js"), `${kind.imports}\n${WHOLE_WAY}`);
       const where = `in an empty ${kind.title} project on Node ${version}`;
       await check(`every tarball installs ${where}`, () => install(version, project));
       await check(`every entry point loads ${where}`, () => onNode(version, project, "node load.js"));
       await check(`a message makes the round trip ${where}`, () =>
         onNode(version, project, "node round-trip.js"),
+      );
+      await check(`an event goes from the client through the command to a receiver ${where}`, () =>
+        onNode(version, project, "node whole-way.js"),
       );
     }
   }

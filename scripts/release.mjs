@@ -69,7 +69,7 @@ async function rehearse() {
       return homepage() || `${EXAMPLE_ADDRESS}: "homepage" in package.json is empty`;
     });
     await step("build", () => build(copy));
-    await step("tarballs, empty projects on Node 20, 22, 24, 26", () => checkPackages(copy));
+    await step("tarballs, empty projects on each Node", () => checkPackages(copy));
     await step("upload", () => packUp(copy));
     rows.push(["provenance", "not rehearsed: the registry checks it, and only the workflow can sign it", ""]);
     await step("this folder", () => {
