@@ -10,8 +10,8 @@ const OVERSIZE = ["rejects-declared-oversize", "rejects-chunked-oversize"];
 /** JSON that was parsed and written again is not what was signed. */
 const AS_WRITTEN = ["accepts-escapes-as-written", "accepts-numbers-as-written"];
 
-/** An app of the major before, which npm does not let in where a package asks for another one. */
-const older = (line: string): string => line.replaceAll(/(@nestjs\/[\w-]+)/g, "$1@11");
+/** An app of another version, which npm does not let in where a package asks for another one. */
+const of = (version: string, line: string): string => line.replaceAll(/(@nestjs\/[\w-]+)/g, `$1@${version}`);
 
 const PAGE = { page: "docs/start/index.md", framework: "nestjs", start: "node src/main.js" } as const;
 const express = {
@@ -47,14 +47,17 @@ certifyHost("Nest on Fastify, without rawBody", {
   change: withoutRawBody,
   failing: [...AS_WRITTEN, "survives-unexpected-shapes"],
 });
-certifyHost("Nest 11 on Express", {
-  ...express,
-  present: [older(APP)],
-  managers: ["npm"],
-  test: "node test/receiver.js",
-});
-certifyHost("Nest 11 on Fastify, rawBody: true", {
-  ...fastify,
-  present: [older(APP_ON_FASTIFY)],
-  managers: ["npm"],
-});
+// The major before, and the lowest of both majors whose own packages fit together.
+for (const version of ["11", "11.0.3", "12.0.1"]) {
+  certifyHost(`Nest ${version} on Express`, {
+    ...express,
+    present: [of(version, APP)],
+    managers: ["npm"],
+    test: "node test/receiver.js",
+  });
+  certifyHost(`Nest ${version} on Fastify, rawBody: true`, {
+    ...fastify,
+    present: [of(version, APP_ON_FASTIFY)],
+    managers: ["npm"],
+  });
+}

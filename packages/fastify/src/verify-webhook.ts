@@ -10,13 +10,7 @@ import {
   type WebhookRouter,
 } from "@countersign/core";
 import { settleWhenSent, toError, toWebhookRequest } from "@countersign/core/node";
-import type {
-  FastifyPluginAsync,
-  FastifyReply,
-  FastifyRequest,
-  FastifySchema,
-  RouteHandlerMethod,
-} from "fastify";
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, RouteHandlerMethod } from "fastify";
 import fp from "fastify-plugin";
 
 /**
@@ -135,8 +129,8 @@ function keepAnswer(handler: RouteHandlerMethod): RouteHandlerMethod {
 
 /** The message, or a copy where the route has a schema of the body: Fastify removes fields and coerces types in what it checks. */
 function bodyOf({ webhook, routeOptions }: FastifyRequest): unknown {
-  // Earlier versions of Fastify 4 have less of routeOptions.
-  const isChecked = (routeOptions as { schema?: FastifySchema } | undefined)?.schema?.body !== undefined;
+  // Early versions of Fastify 4 do not say whether there is one.
+  const isChecked = !("schema" in routeOptions) || routeOptions.schema?.body !== undefined;
   return isChecked ? structuredClone(webhook?.message) : webhook?.message;
 }
 

@@ -12,6 +12,8 @@ export interface Host {
   readonly framework?: string;
   /** What there is before, as install lines: an app of the framework. */
   readonly present?: readonly string[];
+  /** Install lines after those of the page: other versions of what it installs. */
+  readonly instead?: readonly string[];
   /** Blocks of the page that are for another variant of the host. */
   readonly isOther?: (block: Block) => boolean;
   /** What the variant changes in the page's code. */
@@ -45,6 +47,7 @@ export function certifyHost(name: string, host: Host): void {
       for (const line of [TYPES, ...(host.present ?? [])]) await project.run(line);
       const change = host.change ?? ((code: string): string => code);
       await follow(project, blocks, (code) => withPort(change(code)));
+      for (const line of host.instead ?? []) await project.run(line);
       const running = await startHost(host, project, port);
       onTestFinished(() => running.stop());
       if (host.test !== undefined) await project.run(host.test);
