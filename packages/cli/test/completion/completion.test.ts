@@ -28,6 +28,8 @@ function run(shell: string, script: string, cwd: string): string {
         PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
         HOME: cwd,
         TERM: "xterm",
+        // Without it, fish reads no name that is not ASCII, such as that of the folder.
+        LC_ALL: "C.UTF-8",
       },
       timeout: 25_000,
     },
