@@ -93,7 +93,10 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
         context.stateChanged({ state: "up" });
         return { generation };
       } catch (error) {
-        throw storeErrorOf(error, path);
+        const refusal = storeErrorOf(error, path);
+        // A file that cannot be used is moved away, which some systems refuse while it is open.
+        if (path !== MEMORY_PATH) await releaseNativeHandles();
+        throw refusal;
       }
     },
     // At once where it is open: a promise more costs each call.

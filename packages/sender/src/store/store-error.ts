@@ -44,6 +44,9 @@ export class StoreError extends Error {
   constructor(code: StoreErrorCode, message: string, cause?: unknown) {
     super(message, cause === undefined ? {} : { cause });
     this.code = code;
+    // Until they are written out, stacks refer to the objects of their calls, and those to statements: a closed store would keep its
+    // file open for as long as somebody keeps an error of it.
+    void [this.stack, isError(cause) && cause.stack];
   }
 }
 

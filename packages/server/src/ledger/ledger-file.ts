@@ -1,7 +1,13 @@
 import { closeSync, openSync } from "node:fs";
 import type Database from "libsql";
 import { messageOf } from "@countersign/protocol";
-import { inTransaction, loadLibsql, LogFile, makeFilePrivate } from "@countersign/sender";
+import {
+  inTransaction,
+  loadLibsql,
+  LogFile,
+  makeFilePrivate,
+  releaseNativeHandles,
+} from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { SeenTable } from "./seen-table.ts";
 
@@ -59,6 +65,8 @@ export async function openLedgerFile(path: string): Promise<LedgerFile> {
     return { db, seen, statements, log };
   } catch (error) {
     db.close();
+    // It can be moved away only where nothing has it open, on some systems.
+    if (path !== ":memory:") await releaseNativeHandles();
     if (error instanceof ServerError) throw error;
     throw unusable(path, error, "Move it away");
   }

@@ -1,14 +1,13 @@
-import { existsSync, readdirSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
 import { createServer } from "@countersign/server";
 import { sqliteStore } from "@countersign/sender";
+import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { send } from "../support/http.ts";
+import { listsOpenFiles, openFilesIn } from "../../../../tests/support/open-files.ts";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
-/** The files that this process has open; they are listed on Linux. */
-const DESCRIPTORS = "/proc/self/fd";
-
-describe.skipIf(!existsSync(DESCRIPTORS))("a server that has closed", () => {
+describe.runIf(listsOpenFiles)("a server that has closed", () => {
   it.each([
     ["its own store", () => undefined],
     ["a store of the caller", () => sqliteStore()],
@@ -28,17 +27,15 @@ describe.skipIf(!existsSync(DESCRIPTORS))("a server that has closed", () => {
       expect(openFilesIn(data)).toEqual([]);
     },
   );
-});
 
-function openFilesIn(folder: string): readonly string[] {
-  return readdirSync(DESCRIPTORS)
-    .map((descriptor) => {
-      try {
-        return readlinkSync(`${DESCRIPTORS}/${descriptor}`);
-      } catch {
-        // That of the list itself.
-        return "";
-      }
-    })
-    .filter((file) => file.startsWith(folder));
-}
+  it("or could not start, has no file open that has to be moved away", async () => {
+    const data = temporaryDirectory();
+    const ledger = join(data, "server.db");
+    const newer = new Database(ledger);
+    newer.exec("PRAGMA user_version = 1000");
+    newer.close();
+    const starting = createServer({ to: "http://127.0.0.1:9/", port: 0, data, store: sqliteStore() });
+    await expect(starting).rejects.toMatchObject({ code: "ERR_DATA_VERSION" });
+    expect(openFilesIn(data)).toEqual([]);
+  });
+});

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { sqliteStore } from "@countersign/sender";
 import { createServer } from "@countersign/server";
 import { formatRecordedRequest, parseRecordedRequest } from "@countersign/server/recording";
@@ -9,6 +9,7 @@ import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { openRecorder } from "../../src/recording/recorder.ts";
+import { listsOpenFiles, openFilesIn } from "../../../../tests/support/open-files.ts";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 describe("a recording", () => {
@@ -89,9 +90,7 @@ describe("a recorder", () => {
   });
 });
 
-const DESCRIPTORS = "/proc/self/fd";
-
-describe.runIf(existsSync(DESCRIPTORS))("a server that cannot start", () => {
+describe.runIf(listsOpenFiles)("a server that cannot start", () => {
   it.each(["a store of its own", "a store that is injected"])(
     "closes its recording, with %s",
     async (title) => {
@@ -103,7 +102,7 @@ describe.runIf(existsSync(DESCRIPTORS))("a server that cannot start", () => {
       const store = title.endsWith("own") ? {} : { store: sqliteStore() };
       const starting = createServer({ to: "http://127.0.0.1:9/", port, record, ...store });
       await expect(starting).rejects.toMatchObject({ code: "ERR_PORT_TAKEN" });
-      expect(readdirSync(DESCRIPTORS).map(targetOf)).not.toContain(record);
+      expect(openFilesIn(dirname(record))).toEqual([]);
     },
   );
 
@@ -123,13 +122,4 @@ describe.runIf(existsSync(DESCRIPTORS))("a server that cannot start", () => {
     await expect(starting).rejects.toThrow("server.db");
     expect(told).toEqual([failure]);
   });
-
-  /** What a descriptor leads to. The one that lists them has gone when it is looked at. */
-  function targetOf(descriptor: string): string | undefined {
-    try {
-      return readlinkSync(join(DESCRIPTORS, descriptor));
-    } catch {
-      return undefined;
-    }
-  }
 });
