@@ -225,7 +225,10 @@ describe("a TLS handshake that fails", () => {
 
     expect(result).toMatchObject({
       outcome: "network",
-      message: "the TLS handshake failed: wrong version number",
+      // OpenSSL 3.5 takes what is no TLS for a record that is too long.
+      message: expect.stringMatching(
+        /^the TLS handshake failed: (?:wrong version number|packet length too long)$/,
+      ) as string,
     });
     expect(endpoint.begun).toEqual([]);
   });
