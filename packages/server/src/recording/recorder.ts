@@ -72,6 +72,8 @@ function openForAppending(file: string): number {
   try {
     // Recordings contain personal data, and their headers may contain credentials.
     descriptor = openSync(file, "a+", 0o600);
+    // Windows opens folders, too.
+    if (fstatSync(descriptor).isDirectory()) throw new Error("EISDIR: it is a folder");
     // A device such as /dev/stdout keeps its mode.
     if (fstatSync(descriptor).isFile()) {
       makeFilePrivate(file);
