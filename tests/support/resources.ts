@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isWindows } from "../../packages/core/test/support/windows.ts";
 
 const cleanups: (() => unknown)[] = [];
 
@@ -18,8 +19,18 @@ export function closing<T extends { close: () => unknown }>(resource: T): T {
 /** A directory that goes with the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "countersign-"));
-  cleanUp(() => rmSync(directory, { recursive: true, force: true }));
+  cleanUp(() => removeFolder(directory));
   return directory;
+}
+
+/** Removes a folder and what is in it, also on Windows, which removes no file that is open. */
+export async function removeFolder(path: string): Promise<void> {
+  if (!isWindows) return rmSync(path, { recursive: true, force: true });
+  // A database that was closed has its file open until its statements are collected.
+  const { releaseNativeHandles } = await import("@countersign/sender");
+  await releaseNativeHandles();
+  // Another program may look at what a process that has ended left behind.
+  rmSync(path, { recursive: true, force: true, maxRetries: 10 });
 }
 
 /** Lets go of everything: after each test, by `each-file.ts`. */

@@ -35,7 +35,7 @@ async function runWithoutPacking(change: (dist: string) => Promise<void> = async
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(join(PACKAGE, "dist"), join(folder, "dist"), { recursive: true });
   await cp(join(PACKAGE, "package.json"), join(folder, "package.json"));
-  await symlink(join(PACKAGE, "node_modules"), join(folder, "node_modules"));
+  await symlink(join(PACKAGE, "node_modules"), join(folder, "node_modules"), "junction");
   await rm(join(folder, "dist/queue/packed-messages.js"));
   await change(join(folder, "dist"));
   const { stdout, stderr } = await promisify(execFile)(

@@ -40,7 +40,7 @@ it("a message ends no process in a bundle that was deployed without its other fi
   onTestFinished(() => rm(folder, { recursive: true }));
   await cp(join(PACKAGE, "dist"), join(folder, "dist"), { recursive: true });
   await cp(join(PACKAGE, "package.json"), join(folder, "package.json"));
-  await symlink(join(PACKAGE, "node_modules"), join(folder, "node_modules"));
+  await symlink(join(PACKAGE, "node_modules"), join(folder, "node_modules"), "junction");
   for (const [file, loaded] of ON_DEMAND) {
     const path = join(folder, "dist", file);
     const code = await readFile(path, "utf8");

@@ -24,6 +24,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, it, vi } from "vitest";
+import { isWindows, noPosix } from "../../core/test/support/windows.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
@@ -161,7 +162,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
     },
   );
 
-  it("a folder that may not be written", async () => {
+  it.skipIf(isWindows)(`a folder that may not be written${noPosix}`, async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o555);
     const path = join(folder, "new", "deliveries.db");
@@ -179,18 +180,21 @@ describe("a store that cannot be used is refused with a clear error", () => {
     await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
   });
 
-  it.each(["first", "afterwards"])("open by another path: a link to it, made %s", async (made) => {
-    const folder = temporaryFolder();
-    const path = join(folder, "deliveries.db");
-    const link = join(folder, "link.db");
-    if (made === "first") symlinkSync("deliveries.db", link);
-    await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path: made === "first" ? link : path }) });
-    if (made === "afterwards") symlinkSync("deliveries.db", link);
-    const other = sqliteStore({ path: made === "first" ? path : link });
-    await expect(createSender({ url: ENDPOINT_URL, store: other })).rejects.toMatchObject({
-      code: "ERR_STORE_LOCKED",
-    });
-  });
+  it.skipIf(isWindows).each(["first", "afterwards"])(
+    `open by another path: a link to it, made %s${noPosix}`,
+    async (made) => {
+      const folder = temporaryFolder();
+      const path = join(folder, "deliveries.db");
+      const link = join(folder, "link.db");
+      if (made === "first") symlinkSync("deliveries.db", link);
+      await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path: made === "first" ? link : path }) });
+      if (made === "afterwards") symlinkSync("deliveries.db", link);
+      const other = sqliteStore({ path: made === "first" ? path : link });
+      await expect(createSender({ url: ENDPOINT_URL, store: other })).rejects.toMatchObject({
+        code: "ERR_STORE_LOCKED",
+      });
+    },
+  );
 
   it("locked by another program for a moment, such as one that closes it: it is waited for", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
@@ -220,7 +224,7 @@ describe("a store that cannot be used is refused with a clear error", () => {
     await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
   });
 
-  it("read-only", async () => {
+  it.skipIf(isWindows)(`read-only${noPosix}`, async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o777);
     const path = join(folder, "deliveries.db");
@@ -391,32 +395,40 @@ describe("a store that is full", () => {
 });
 
 describe("a store that fails for a while", () => {
-  it("refuses calls while its file is not where it was, since they would be lost with it, and takes them once it is back", async () => {
-    const path = join(temporaryFolder(), "deliveries.db");
-    const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
-    renameSync(path, `${path}.moved`);
-    await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
-      code: "ERR_STORE_OPEN",
-      message: expect.stringContaining(`The store ${path} was removed, moved or replaced while it is open.`),
-    });
-    expect(sender.storeState.state).toBe("down");
-    renameSync(`${path}.moved`, path);
-    await sender.track({ userId: "u1", event: "e" });
-    expect(sender.storeState.state).toBe("up");
-  });
+  it.skipIf(isWindows)(
+    `refuses calls while its file is not where it was, since they would be lost with it, and takes them once it is back${noPosix}`,
+    async () => {
+      const path = join(temporaryFolder(), "deliveries.db");
+      const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+      renameSync(path, `${path}.moved`);
+      await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+        code: "ERR_STORE_OPEN",
+        message: expect.stringContaining(
+          `The store ${path} was removed, moved or replaced while it is open.`,
+        ),
+      });
+      expect(sender.storeState.state).toBe("down");
+      renameSync(`${path}.moved`, path);
+      await sender.track({ userId: "u1", event: "e" });
+      expect(sender.storeState.state).toBe("up");
+    },
+  );
 
-  it("refuses calls while another file is in the place of its own, since they would be lost with the one that is open", async () => {
-    const path = join(temporaryFolder(), "deliveries.db");
-    const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
-    renameSync(path, `${path}.moved`);
-    copyFileSync(`${path}.moved`, path);
-    await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
-      code: "ERR_STORE_OPEN",
-    });
-    renameSync(`${path}.moved`, path);
-    await sender.track({ userId: "u1", event: "e" });
-    expect(sender.storeState.state).toBe("up");
-  });
+  it.skipIf(isWindows)(
+    `refuses calls while another file is in the place of its own, since they would be lost with the one that is open${noPosix}`,
+    async () => {
+      const path = join(temporaryFolder(), "deliveries.db");
+      const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+      renameSync(path, `${path}.moved`);
+      copyFileSync(`${path}.moved`, path);
+      await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+        code: "ERR_STORE_OPEN",
+      });
+      renameSync(`${path}.moved`, path);
+      await sender.track({ userId: "u1", event: "e" });
+      expect(sender.storeState.state).toBe("up");
+    },
+  );
 
   it("says which file it is, and a code, when what is due cannot be read; it is sent once that can be", async () => {
     const path = join(temporaryFolder(), "deliveries.db");

@@ -13,8 +13,8 @@ import { runCommand, startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 
 describe("--store of a database that is away", () => {
-  it.each([["serve"], ["work"]])(
-    "has %s say what it waits for, and stop when it is told to",
+  it.skipIf(isWindows).each([["serve"], ["work"]])(
+    `has %s say what it waits for, and stop when it is told to${noPosix}`,
     async (name) => {
       const away = `postgres://user:a-password@127.0.0.1:${await freePort()}/db`;
       const to = name === "serve" ? ["--to", "http://127.0.0.1:1/", "--port", "0"] : [];
@@ -82,19 +82,22 @@ describe("--store of a database that is away", () => {
     ]);
   });
 
-  it("has work --port answer supervisors meanwhile, which find a live process that is not ready", async () => {
-    const port = await freePort();
-    const away = `postgres://127.0.0.1:${await freePort()}/db`;
-    const command = startCommand(["work", "--store", away, "--port", `${port}`]);
-    await command.printed(/Waits for the store/);
-    const worker = `http://127.0.0.1:${port}`;
-    expect((await send(`${worker}/healthz`)).status).toBe(200);
-    const ready = await send(`${worker}/readyz`);
-    expect([ready.status, ready.json()]).toMatchObject([503, { status: "down" }]);
-    expect((await send(`${worker}/metrics`)).status).toBe(503);
-    command.process.kill("SIGTERM");
-    expect(await command.ended).toBe(0);
-  });
+  it.skipIf(isWindows)(
+    `has work --port answer supervisors meanwhile, which find a live process that is not ready${noPosix}`,
+    async () => {
+      const port = await freePort();
+      const away = `postgres://127.0.0.1:${await freePort()}/db`;
+      const command = startCommand(["work", "--store", away, "--port", `${port}`]);
+      await command.printed(/Waits for the store/);
+      const worker = `http://127.0.0.1:${port}`;
+      expect((await send(`${worker}/healthz`)).status).toBe(200);
+      const ready = await send(`${worker}/readyz`);
+      expect([ready.status, ready.json()]).toMatchObject([503, { status: "down" }]);
+      expect((await send(`${worker}/metrics`)).status).toBe(503);
+      command.process.kill("SIGTERM");
+      expect(await command.ended).toBe(0);
+    },
+  );
 
   it("refuses a URL that cannot be read in words of the option, without the password", async () => {
     const { code, stderr } = await runCommand(["work", "--store", "postgres://user:pass#word@127.0.0.1/db"]);

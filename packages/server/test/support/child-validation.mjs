@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { createServer } from "@countersign/server";
 
 const { cache } = createRequire(import.meta.url);
-const loaded = () => Object.keys(cache).filter((path) => path.includes("/node_modules/ajv/")).length;
+const loaded = () => Object.keys(cache).filter((path) => /[/\\]node_modules[/\\]ajv[/\\]/.test(path)).length;
 
 const server = await createServer({ to: "http://127.0.0.1:9/", secret: "dev", port: 0 });
 const atStart = loaded();
