@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { asData, resolvingBy } from "../../../tests/support/resolve-otherwise.ts";
 import { UNDER_PERMISSIONS } from "../../../tests/support/permission-model.ts";
 import { AS_BUN } from "./support/as-bun.ts";
 import { FLUSHING_DENIED } from "./support/flushing-denied.ts";
@@ -35,6 +36,25 @@ it("a sender without WebAssembly is refused at its start: each attempt would fai
     { cwd: import.meta.dirname },
   );
   expect(stdout).toMatch(/^The sender needs WebAssembly.* Start Node without --jitless/);
+});
+
+it("a store on Windows without the library that libsql needs there says what to install, and not the packages, which are there", async () => {
+  const thrown = asData(
+    `throw Object.assign(new Error("The specified module could not be found."), { code: "ERR_DLOPEN_FAILED" })`,
+  );
+  const onWindows = `${resolvingBy(`(name, context, next) =>
+    name === "libsql" ? { url: ${JSON.stringify(thrown)}, shortCircuit: true } : next(name, context)`)}
+    Object.defineProperty(process, "platform", { value: "win32" });`;
+  const script = `
+    import { createSender } from "@countersign/sender";
+    await createSender({ url: "http://127.0.0.1:1/" }).catch((error) => console.log(error.message));`;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--import", asData(onWindows), "--input-type=module", "--eval", script],
+    { cwd: import.meta.dirname },
+  );
+  expect(stdout).toMatch(/libsql, cannot be loaded\. Install the Microsoft Visual C\+\+ Redistributable/);
+  expect(stdout).not.toContain("packages");
 });
 
 describe("a sender under Node's permission model", () => {
