@@ -747,6 +747,12 @@ describe("what is kept", () => {
   });
 });
 
+it("a path that is a URL is refused without the password in it", () => {
+  expect(() => sqliteStore({ path: "postgres://user:pa55word@127.0.0.1/app" })).toThrow(
+    new TypeError('sqliteStore({ path }) must be the path of a file, or ":memory:", not a URL.'),
+  );
+});
+
 it("a search among few deliveries looks at those, and not at all whose event begins so", async () => {
   const sender = await openSender({ url: ENDPOINT_URL, transport: silentTransport(), store: sqliteStore() });
   const timestamp = new Date().toISOString();

@@ -274,6 +274,32 @@ it("a line break after COUNTERSIGN_DATA is no part of the directory, which would
   expect(readdirSync(cwd)).toEqual([]);
 });
 
+it.each(["file:///srv/data", "postgres://user:pa55word@127.0.0.1/app"])(
+  "a directory that is a URL is refused, makes no folders, and shows no password: %s",
+  async (url) => {
+    const cwd = temporaryDirectory();
+    const message =
+      "`data`, or --data, is a URL. Give the path of a directory, without file:. For a PostgreSQL database, use `store`, or --store.";
+    await expectUsageError(["serve", "--to", TO, "--port", "0", "--data", url], message, { cwd });
+    expect(readdirSync(cwd)).toEqual([]);
+  },
+);
+
+it("a directory whose name is not UTF-8 is refused, since Node reads another name and keeps it all there", async () => {
+  const cwd = temporaryDirectory();
+  const message =
+    /^countersign: `data`, or --data, leads to a name that is not UTF-8: .*\. Node cannot open that: rename the directory, or use another one\.$/m;
+  await expectUsageError(["serve", "--to", TO, "--port", "0", "--data", "da\u{fffd}ta"], message, { cwd });
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+it.skipIf(isWindows)(`a directory with a colon in its name is not taken for a URL${noPosix}`, async () => {
+  const cwd = temporaryDirectory();
+  const { url } = await startServe(["--to", TO, "--data", "shop:1"], { cwd });
+  expect(url).toMatch(/^http:/u);
+  expect(readdirSync(join(cwd, "shop:1"))).toContain("deliveries.db");
+});
+
 describe("what is given with an option that does not exist is not repeated", () => {
   it.each<[string, string[], string]>([
     ["of another command", ["import", "calls.jsonl", "--secret=pa55word"], "unknown option '--secret'"],

@@ -149,10 +149,11 @@ async function openOn(
 
 function parsePath(path: string): string {
   if (path === MEMORY_PATH) return path;
-  if (typeof path !== "string" || path === "" || /^[a-z][a-z+.-]+:/i.test(path)) {
-    throw new TypeError(
-      `sqliteStore({ path }) must be the path of a file, or ":memory:", not ${JSON.stringify(path)}.`,
-    );
+  const isUrl = typeof path === "string" && /^[a-z][a-z\d+.-]+:/iu.test(path);
+  if (isUrl || typeof path !== "string" || path === "") {
+    // The URL of a database may have a password in it.
+    const given = isUrl ? "a URL" : JSON.stringify(path);
+    throw new TypeError(`sqliteStore({ path }) must be the path of a file, or ":memory:", not ${given}.`);
   }
   return resolve(path);
 }

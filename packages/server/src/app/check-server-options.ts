@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { resolve } from "node:path";
 import {
   checkClock,
   checkFunction,
@@ -49,6 +50,7 @@ export function checkServerOptions(options: ServerOptions): void {
   }
   checkPath("data", options.data);
   checkPath("record", options.record);
+  checkDirectory(options.data);
   checkDeliver(options);
   checked(() => parseDuration(keepFor, "`keepFor`"));
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
@@ -70,6 +72,31 @@ function checkPath(name: "data" | "record", path: string | undefined): void {
   throw new ServerOptionsError(
     `\`${name}\`, or --${name}, has a line break or another control character in it: ${JSON.stringify(path)}. Remove it.`,
   );
+}
+
+/** What begins like a URL. One letter is a drive of Windows. */
+const URL_START = /^(?:file:|[a-z][a-z\d+.-]+:\/\/)/iu;
+
+/** What Node reads of a name that is not UTF-8. */
+const REPLACEMENT = "\u{fffd}";
+
+/**
+ * The system would make folders named after the parts of a URL. A name that is not UTF-8 leads Node to another folder than the one that
+ * was named. The value is not repeated: the URL of a database may have a password in it.
+ */
+function checkDirectory(path: string | undefined): void {
+  if (path === undefined) return;
+  if (URL_START.test(path)) {
+    throw new ServerOptionsError(
+      "`data`, or --data, is a URL. Give the path of a directory, without file:. For a PostgreSQL database, use `store`, or --store.",
+    );
+  }
+  const absolute = resolve(path);
+  if (absolute.includes(REPLACEMENT)) {
+    throw new ServerOptionsError(
+      `\`data\`, or --data, leads to a name that is not UTF-8: ${absolute}. Node cannot open that: rename the directory, or use another one.`,
+    );
+  }
 }
 
 /** Calls that nobody delivers would wait without a word, and a recording of what is not sent would stay empty. */

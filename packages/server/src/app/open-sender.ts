@@ -9,7 +9,7 @@ import {
   type Transport,
 } from "@countersign/sender";
 import { faultyTransport, type FaultyTransport } from "@countersign/sender/faults";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { recordingTransport } from "../recording/recording-transport.ts";
 import { ServerOptionsError, type ServerOptions } from "./server-options.ts";
@@ -34,7 +34,8 @@ export async function openSender(
   transport: Transport,
 ): Promise<Sender> {
   const { data, retry, keepFor, deliver } = options;
-  const path = data === undefined ? ":memory:" : join(data, "deliveries.db");
+  // Absolute: the store takes "shop:1/deliveries.db" for a URL.
+  const path = data === undefined ? ":memory:" : resolve(data, "deliveries.db");
   const store = options.store ?? sqliteStore({ path, keepFor, maxBytes: maxBytesOf(options) });
   try {
     return await createSender({
