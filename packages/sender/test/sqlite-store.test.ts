@@ -196,6 +196,26 @@ describe("a store that cannot be used is refused with a clear error", () => {
     },
   );
 
+  it("open in this process, also in another one once this one has been refused it", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });
+    expect(await refusal(path)).toMatchObject({ code: "ERR_STORE_LOCKED" });
+    expect(await openElsewhere(path, { asNobody: false }).opened).toBe("ERR_STORE_LOCKED");
+  });
+
+  it.skipIf(isWindows)(
+    `with a lock that cannot be written, which would keep nobody away${noPosix}`,
+    async () => {
+      const folder = temporaryFolder();
+      const path = join(folder, "deliveries.db");
+      writeFileSync(`${path}-lock`, "");
+      chmodSync(`${path}-lock`, 0o444);
+      // Everything else may be written.
+      chmodSync(folder, 0o777);
+      expect(await openElsewhere(path, { asNobody: true }).opened).toBe("ERR_STORE_READ_ONLY");
+    },
+  );
+
   it("locked by another program for a moment, such as one that closes it: it is waited for", async () => {
     const path = join(temporaryFolder(), "deliveries.db");
     const first = await openSender({ url: ENDPOINT_URL, store: sqliteStore({ path }) });

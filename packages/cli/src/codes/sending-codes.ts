@@ -106,8 +106,8 @@ export const STORE_CODES: CodePages = {
   },
   ERR_STORE_READ_ONLY: {
     cause:
-      "The file or its folder cannot be written to. With PostgreSQL: the database is a standby, `default_transaction_read_only` is on, or its user may not create tables. The message says which.",
-    fix: "Check the permissions, and whether the disk is mounted read-only. With PostgreSQL, connect to the primary, turn `default_transaction_read_only` off, or give the user the privilege CREATE.",
+      "The file, its lock beside it, or its folder cannot be written to. With PostgreSQL: the database is a standby, `default_transaction_read_only` is on, or its user may not create tables. The message says which.",
+    fix: "Check the owner and the permissions of each, and whether the disk is mounted read-only. With PostgreSQL, connect to the primary, turn `default_transaction_read_only` off, or give the user the privilege CREATE.",
     ...sh("touch .countersign/test && rm .countersign/test"),
   },
   ERR_STORE_FULL: {

@@ -1,6 +1,6 @@
-import { lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { accessSync, constants, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { codeOf } from "@countersign/protocol";
+import { codeOf, messageOf } from "@countersign/protocol";
 import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
 import type { Libsql } from "./load-libsql.ts";
@@ -19,7 +19,7 @@ const heldHere = new Set<string>();
  * database itself stays open to readers, such as the `sqlite3` shell.
  *
  * @returns a function that releases the lock
- * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it
+ * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it, `ERR_STORE_READ_ONLY` when the file cannot be written
  */
 export function lockFile(path: string, libsql: Libsql): () => void {
   const lockPath = `${fileOf(path)}-lock`;
@@ -27,6 +27,7 @@ export function lockFile(path: string, libsql: Libsql): () => void {
   try {
     // Without a journal there is nothing to clean up after a kill.
     lock.exec("PRAGMA journal_mode = OFF");
+    assertWritable(lockPath);
     lock.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
     lock.close();
@@ -46,6 +47,19 @@ export function lockFile(path: string, libsql: Libsql): () => void {
     lock.exec("ROLLBACK");
     lock.close();
   };
+}
+
+/** SQLite opens a file to read that it may not write, and begins an exclusive transaction that keeps nobody away. */
+function assertWritable(lockPath: string): void {
+  try {
+    accessSync(lockPath, constants.W_OK);
+  } catch (cause) {
+    throw new StoreError(
+      "ERR_STORE_READ_ONLY",
+      `The store's lock ${lockPath} cannot be written, so it would keep no other sender away. Correct its owner and its permissions, or remove it while no sender has the store open. (${messageOf(cause)})`,
+      cause,
+    );
+  }
 }
 
 function open(path: string, libsql: Libsql): Database.Database {

@@ -12,12 +12,15 @@ const READABLE_BY_OTHERS = 0o044;
 
 const warned = new Set<string>();
 
-/** Creates a file that only its owner can read, unless it exists: it contains personal data. */
+/**
+ * Creates a file that only its owner can read, unless it exists: it contains personal data. One that exists is not opened: closing it
+ * would end the locks that this process has on it (POSIX).
+ */
 export function createPrivately(path: string): void {
   try {
-    closeSync(openSync(path, "a", 0o600));
+    closeSync(openSync(path, "ax", 0o600));
   } catch {
-    // SQLite finds the same, and says more of it.
+    // It exists, or SQLite finds the same, and says more of it.
   }
 }
 
