@@ -18,6 +18,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -429,6 +430,25 @@ describe("a store that fails for a while", () => {
       });
       expect(sender.storeState.state).toBe("down");
       renameSync(`${path}.moved`, path);
+      await sender.track({ userId: "u1", event: "e" });
+      expect(sender.storeState.state).toBe("up");
+    },
+  );
+
+  it.skipIf(isWindows)(
+    `says that its disk may fail while the system cannot look at its file${noPosix}`,
+    async () => {
+      const folder = join(temporaryFolder(), "data");
+      const path = join(folder, "deliveries.db");
+      const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+      renameSync(folder, `${folder}.moved`);
+      symlinkSync(folder, folder);
+      await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+        code: "ERR_STORE_FAILED",
+        message: expect.stringMatching(/could not be read or written\. Check its disk: .* \(ELOOP: /u),
+      });
+      rmSync(folder);
+      renameSync(`${folder}.moved`, folder);
       await sender.track({ userId: "u1", event: "e" });
       expect(sender.storeState.state).toBe("up");
     },

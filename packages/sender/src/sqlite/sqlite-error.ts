@@ -8,6 +8,13 @@ export const REMOVED_CODE = "REMOVED";
 const CANNOT_BE_OPENED =
   "cannot be opened. Check the path and its permissions, and that its file system can be written.";
 
+/** What a disk that fails comes to, a limit on the size of files, and a disk without room for the files beside the store. */
+const CANNOT_BE_USED =
+  "could not be read or written. Check its disk: it may be full or failing, or limit how large a file may be.";
+
+/** What the system says of a call, as of a disk that is gone: `EIO`, `ESTALE`, `ENOTCONN`. */
+const SYSTEM_CODE = /^E[A-Z\d]+$/u;
+
 const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
   ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Free disk space, or raise maxBytes."],
   [
@@ -24,12 +31,7 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
   ],
   ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
   ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", CANNOT_BE_OPENED],
-  // What a disk that fails comes to, a limit on the size of files, and a disk without room for the files beside the store.
-  [
-    "SQLITE_IOERR",
-    "ERR_STORE_FAILED",
-    "could not be read or written. Check its disk: it may be full or failing, or limit how large a file may be.",
-  ],
+  ["SQLITE_IOERR", "ERR_STORE_FAILED", CANNOT_BE_USED],
   [
     REMOVED_CODE,
     "ERR_STORE_OPEN",
@@ -46,6 +48,8 @@ export function storeErrorOf(cause: unknown, path: string): StoreError {
   const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   if (meaning !== undefined)
     return new StoreError(meaning[1], `The store ${path} ${meaning[2]} (${message})`, cause);
+  if (SYSTEM_CODE.test(code))
+    return new StoreError("ERR_STORE_FAILED", `The store ${path} ${CANNOT_BE_USED} (${message})`, cause);
   if (message.startsWith("ConnectionFailed")) {
     return new StoreError("ERR_STORE_OPEN", `The store ${path} ${CANNOT_BE_OPENED} (${message})`, cause);
   }
@@ -70,7 +74,7 @@ export function closedError(path: string): StoreError {
 export function unknownErrorOf(cause: unknown, path: string): StoreError {
   return new StoreError(
     "ERR_STORE_UNKNOWN",
-    `The store ${path} could not be flushed to disk, so whether it is stored is not known. Check its disk: it may be failing. (${messageOf(cause)})`,
+    `The store ${path} could not be flushed to disk, so whether it is stored is not known. Check its disk: it may be full or failing. (${messageOf(cause)})`,
     cause,
   );
 }
