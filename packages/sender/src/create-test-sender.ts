@@ -22,6 +22,7 @@ import type { Fault, FaultScope, InjectedFault } from "./faults/fault.ts";
 import { type FaultyTransport, faultyTransport } from "./faults/faulty-transport.ts";
 import { secretOf } from "./settings/settings.ts";
 import { type OpenTarget, openTarget } from "./target/open-target.ts";
+import { replacedTurns } from "./target/replaced-turns.ts";
 import type { Target } from "./target/target.ts";
 
 /** One source that delivers into an application, over a loopback port of its own. */
@@ -108,6 +109,9 @@ export async function createTestSender(options: TestSenderOptions): Promise<Test
     throw new TypeError(`${WHAT}({ target }) delivers to this machine: leave ${ofTransport} out.`);
   }
   assertPath(path);
+  const replaced = await replacedTurns();
+  // It would wait for ever for its port.
+  if (replaced !== undefined) throw new TypeError(`${WHAT}({ target }) cannot open a port. ${replaced}`);
   const opened = await openTargets(target);
   const endpoints = opened.urls.map((url) => ({ url: new URL(path, url).href, headers }));
   const sources = [{ name: ONLY_SOURCE, destinations: [{ endpoints, ...secretOf(options) }] }];

@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { createSender, sqliteStore } from "@countersign/sender";
 import { createTestSender } from "@countersign/sender/testing";
@@ -61,4 +63,18 @@ it("an attempt without a response times out, and a deadline of close() is kept",
   const [attempt] = await sender.expect(receipt).attempts(["timeout"]);
   expect(attempt?.durationMs).toBeGreaterThanOrEqual(99);
   await sender.close({ deadline: 100 });
+});
+
+it("fake timers that replace what Node opens connections with, as those of Jest and Sinon do, are named, since all would wait for ever", () => {
+  const script = join(import.meta.dirname, "support", "child-replaced-turns.mjs");
+  const { created, expected } = JSON.parse(
+    execFileSync(process.execPath, [script], { encoding: "utf8" }),
+  ) as {
+    created: string;
+    expected: string;
+  };
+  const advice =
+    'Fake timers have replaced process.nextTick and queueMicrotask, without which Node opens no connection. Keep both: jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask"] }), or toNotFake in Sinon and Vitest.';
+  expect(created).toBe(`TypeError: createTestSender({ target }) cannot open a port. ${advice}`);
+  expect(expected.split("\n").at(-1)).toBe(advice);
 });

@@ -24,6 +24,8 @@ export interface FailureDetails {
   readonly underWay: AttemptsUnderWay;
   /** Those that have not struck. */
   readonly faults: readonly ScopedFault[];
+  /** What fake timers keep from running, in words. */
+  readonly replaced: string | undefined;
 }
 
 const SHOWN_DELIVERIES = 5;
@@ -42,6 +44,7 @@ export function describeFailure(details: FailureDetails): string {
     `expected ${describeExpected(what)}${where} to ${goal}${limit}`,
     ...describeSeen(details),
     ...describeFaults(details.faults),
+    ...(details.replaced === undefined ? [] : [details.replaced]),
   ].join("\n");
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from "@countersign/protocol";
 import type { DeliveryFilter } from "../delivery/delivery-filter.ts";
 import type { Sender } from "../engine/sender.ts";
 import type { SenderEvents } from "../engine/sender-events.ts";
+import { replacedTurns } from "../target/replaced-turns.ts";
 import type { AttemptsUnderWay } from "./attempts-under-way.ts";
 import { watchChanges } from "./changes.ts";
 import { type DeliveryReads, withMessage } from "./delivery-reads.ts";
@@ -118,6 +119,7 @@ async function failure<R>(
     clock,
     underWay,
     faults: faults.waiting(),
+    replaced: await replacedTurns(),
   });
   const error = new ExpectationError(message, meant);
   error.stack = `${error.name}: ${message}\n${(place.stack ?? "").split("\n").slice(1).join("\n")}`;
