@@ -18,6 +18,10 @@ function leave(signal: keyof typeof SIGNALS_OF_WINDOWS): never {
 
 function goOn(): void {}
 
+function leaveAtTheNext(names: readonly string[]): void {
+  for (const name of names) if (name !== "SIGHUP") process.on(name, leave);
+}
+
 /**
  * Makes the signals that ask a process to stop end it, until a command takes them over. The system has no default for the first
  * process of a container: without a listener, neither Ctrl-C nor `docker stop` would end it.
@@ -27,6 +31,13 @@ export function heedSignals(pid: number = process.pid): void {
   for (const name of stopSignals(process.platform)) process.on(name, leave);
 }
 
+/**
+ * How long further signals are taken for the first one, in milliseconds; `flushOnSignals` of the client has the same rule. One Ctrl-C may
+ * come up to four times, since the terminal sends it to each process, and concurrently, nodemon and `node --watch` pass it on: within
+ * 60 ms, when it was measured. systemd sends SIGHUP and SIGTERM. Nobody insists as quickly.
+ */
+const SAME_SIGNAL_MS = 250;
+
 let isRunning = false;
 
 /** Whether this command serves or works until a signal stops it. */
@@ -35,9 +46,9 @@ export function runsUntilToldToStop(): boolean {
 }
 
 /**
- * Resolves with the name of the first signal that asks the process to stop, or with what `asked` resolves to. The next
+ * Resolves with the name of the first signal that asks the process to stop, or with what `asked` resolves to. A later
  * signal ends the process at once, as if it had not been caught: deliveries on disk that have not ended continue at the next start.
- * Not SIGHUP: nobody who is impatient sends it, but a shell and its terminal may both do so, and systemd together with SIGTERM.
+ * Not SIGHUP: nobody who is impatient sends it, but a shell and its terminal may both do so.
  *
  * @param asked Another way to ask it to stop, such as a key.
  */
@@ -49,12 +60,16 @@ export function untilToldToStop(
   const names = stopSignals(platform);
   return new Promise((resolve) => {
     const stop = (reason: string): void => {
-      for (const name of names) process.off(name, stop);
-      for (const name of names) process.on(name, name === "SIGHUP" ? goOn : leave);
+      for (const name of names) process.on(name, goOn).off(name, told);
       resolve(reason);
     };
-    for (const name of names) process.on(name, stop).off(name, leave);
-    void asked?.then(stop);
+    const told = (signal: string): void => {
+      stop(signal);
+      // Not before the signals have been read that came while this process was busy: a timer is first.
+      setTimeout(() => setImmediate(leaveAtTheNext, names), SAME_SIGNAL_MS).unref();
+    };
+    for (const name of names) process.on(name, told).off(name, leave);
+    void asked?.then(stop).then(() => leaveAtTheNext(names));
   });
 }
 
