@@ -1,5 +1,4 @@
 import { checkFunction, nameKind, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
-import { audits } from "./audits/audits.ts";
 import { checkMilliseconds, checkNames, checkOptions, PROBE_OPTIONS } from "./probe/check-options.ts";
 import { createProbe } from "./probe/create-probe.ts";
 import type { ProbeOptions } from "./probe/probe.ts";
@@ -73,7 +72,7 @@ export async function certify(options: CertifyOptions): Promise<Report> {
   if (only !== undefined && !Array.isArray(only)) {
     throw new TypeError(`only must be a list of audits, not ${nameKind(only)}.`);
   }
-  const selected = selectAudits(audits, only);
+  const selected = selectAudits(only);
   const endpoint = checkOptions("certify()", probeOptions);
   const probe = createProbe(probeOptions);
   const trouble = await connectionTrouble(endpoint, probe.timeoutMs);

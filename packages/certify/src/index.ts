@@ -10,3 +10,4 @@ export type { Delivery, Exchange, Probe, ProbeOptions, Transfer } from "./probe/
 export { ReceiverUnreachableError } from "./receiver-unreachable-error.ts";
 export type { AuditResult, Report, Tally } from "./report/report.ts";
 export { toJUnit } from "./report/to-junit.ts";
+export { selectAudits } from "./select-audits.ts";

@@ -1,14 +1,21 @@
 import { describeValue, nearestName } from "@countersign/protocol";
 import type { Audit } from "./audits/audit.ts";
+import { audits } from "./audits/audits.ts";
 
 /** How many names an error proposes for an unknown one. */
 const MAX_PROPOSALS = 3;
 
-/** The audits of these ids, in the order of the table. @throws TypeError for an unknown id, naming those close to it. */
-export function selectAudits(
-  audits: readonly Audit[],
-  only: readonly string[] | undefined,
-): readonly Audit[] {
+/**
+ * The audits of these ids, in the order in which they run, as {@link certify} selects them.
+ *
+ * @param only The ids; without them, all audits.
+ * @throws TypeError for an unknown id, naming those close to it, and for an empty list
+ * @example
+ * ```ts
+ * selectAudits(["rejects-get"]).map(({ title }) => title);
+ * ```
+ */
+export function selectAudits(only: readonly string[] | undefined): readonly Audit[] {
   if (only === undefined) return audits;
   if (only.length === 0)
     throw new TypeError("only is empty: name at least one audit, or leave it out to run all.");

@@ -1,4 +1,5 @@
-import type { AuditResult, Language } from "@countersign/certify";
+import type { Audit, AuditResult, Language } from "@countersign/certify";
+import { messageOf } from "@countersign/protocol";
 import { Command } from "commander";
 import { fileArgument, repeatedArgument, urlArgument } from "./arguments.ts";
 import {
@@ -54,33 +55,21 @@ export function certifyCommand(terminal: Terminal, exit: (code: number) => void)
 async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promise<number> {
   const { secret, only, junit, json = false, verbose = false } = flags;
   const {
-    audits,
     certify,
     formatResult,
     formatSummary,
     isAcceptedForgery,
     LANGUAGES,
     ReceiverUnreachableError,
+    selectAudits,
     toJUnit,
   } = await import("@countersign/certify");
   const language = languageOf(flags.for, LANGUAGES);
-  const unknown = only?.find((id) => !audits.some((audit) => audit.id === id));
-  if (unknown !== undefined) {
-    const parts = unknown.split(",");
-    const fix =
-      parts.length > 1
-        ? `Repeat the option: ${parts.map((part) => `--only ${part.trim()}`).join(" ")}.`
-        : `The audits are ${audits.map(({ id }) => id).join(", ")}.`;
-    throw new UsageError(`Unknown audit \`${unknown}\`. ${fix}`);
-  }
+  const selected = selectedBy(only, selectAudits);
   const reach = await reachOf(flags, terminal.cwd);
   // Before the audits, which take minutes: a report that cannot be written is known now, and no report of an earlier run is left.
   const file = junit === undefined ? undefined : await openReportFile(junit, terminal.cwd);
-  const progress = await createProgress(
-    terminal,
-    json ? undefined : "Auditing",
-    only?.length ?? audits.length,
-  );
+  const progress = await createProgress(terminal, json ? undefined : "Auditing", selected.length);
   const print = (result: AuditResult): void => {
     const text = formatResult(result);
     progress.print(isAcceptedForgery(result) ? alarmed(text, terminal) : coloured(text, result, terminal));
@@ -127,6 +116,23 @@ async function run(url: string, flags: CertifyFlags, terminal: Terminal): Promis
   }
   await file?.write(toJUnit(report));
   return report.passed ? 0 : 1;
+}
+
+/** The audits of `--only`. Names with commas between them are looked at one by one, so that the wrong one is named. */
+function selectedBy(
+  only: readonly string[] | undefined,
+  select: (only: readonly string[] | undefined) => readonly Audit[],
+): readonly Audit[] {
+  const names = only?.flatMap((given) => (given.includes(",") ? given.split(/[\s,]+/) : given));
+  const given = names?.filter((name) => name !== "" || names.length === 1);
+  let selected: readonly Audit[];
+  try {
+    selected = select(given);
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+  if (given === undefined || !only?.some((value) => value.includes(","))) return selected;
+  throw new UsageError(`--only takes one audit. Pass ${given.map((name) => `--only ${name}`).join(" ")}.`);
 }
 
 /** What the library's message cannot say: how to make the command trust a certificate. */
