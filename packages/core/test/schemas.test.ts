@@ -69,7 +69,12 @@ describe("messageSchema", () => {
 interface OpenApi {
   readonly info: { readonly title: string; readonly version: string };
   readonly webhooks: { readonly message: { readonly post: Operation } };
-  readonly components: { readonly schemas: Record<string, object> };
+  readonly servers: readonly object[];
+  readonly security: readonly object[];
+  readonly components: {
+    readonly schemas: Record<string, object>;
+    readonly securitySchemes: Record<string, object>;
+  };
 }
 
 interface Operation {
@@ -118,9 +123,18 @@ describe("openApiDocument", () => {
     expect(Object.keys(discriminator.mapping)).toEqual(types);
   });
 
+  it("says where it is served and that requests are signed, since linters take both for forgotten", () => {
+    expect(document.servers).toMatchObject([{ url: "/" }]);
+    const [requirement = {}] = document.security;
+    expect(Object.keys(requirement)).toEqual(Object.keys(document.components.securitySchemes));
+  });
+
   it("describes the signature header", () => {
     const [signature] = parameters;
     expect(signature?.name).toBe("X-Signature");
+    expect(document.components.securitySchemes).toMatchObject({
+      signature: { type: "apiKey", in: "header", name: signature?.name },
+    });
     expect("5d61605c3feea9799210ddcb71307d4ba264225f").toMatch(new RegExp(signature?.schema.pattern ?? "-"));
   });
 

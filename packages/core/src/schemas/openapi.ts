@@ -3,6 +3,8 @@ import type { JsonObject, JsonValue } from "@countersign/protocol";
 import { schemaName, TYPES, typeSchemas, unionSchema } from "./message-schema.ts";
 import { PROBLEM_TITLES } from "../receiver/response.ts";
 
+const SIGNATURE_HEADER = "X-Signature";
+
 /** Options of {@link openApiDocument}. */
 export interface OpenApiOptions {
   /** Title of the document. Default: `Webhook receiver`. */
@@ -28,8 +30,18 @@ export function openApiDocument(options: OpenApiOptions = {}): Record<string, Js
   return {
     openapi: "3.1.0",
     info: { title, version, description: "Forwarded analytics events, signed with HMAC-SHA1." },
+    servers: [{ url: "/", description: "The receiver. Its URL is set at the sender." }],
     webhooks: { message: { post: operation(`${schemas}WebhookMessage`) } },
+    security: [{ signature: [] }],
     components: {
+      securitySchemes: {
+        signature: {
+          type: "apiKey",
+          in: "header",
+          name: SIGNATURE_HEADER,
+          description: "No fixed key, but the signature of the body: see the parameter.",
+        },
+      },
       schemas: {
         WebhookMessage: { ...unionSchema(schemas), discriminator: { propertyName: "type", mapping } },
         ...typeSchemas(),
@@ -57,7 +69,7 @@ function operation(schema: string): JsonObject {
 
 function signatureParameter(): JsonObject {
   return {
-    name: "X-Signature",
+    name: SIGNATURE_HEADER,
     in: "header",
     required: true,
     description:
