@@ -20,11 +20,18 @@ import { DESTINATION_BODY, SOURCE_BODY } from "./schemas/settings.ts";
 
 const NO_SOURCE = { 404: "Source not found." };
 const STALE = { 412: "The settings have changed since they were read with this ETag." };
+const UNMET = {
+  412: "The settings have changed since they were read with this ETag. Or `If-Match: *` is to change what is not there, or `If-None-Match: *` to add what is.",
+};
 const STALE_DETAIL =
   "The settings have changed since you read them, so nothing was changed. Read them again with GET /api/sources, and repeat your change.";
+const NOT_THERE_DETAIL =
+  "There is nothing of this name to change, and If-Match: * forbids to add it, so nothing was changed. Leave the header out to add it.";
+const THERE_DETAIL =
+  "If-None-Match forbids to change what is there, so nothing was changed. To change it, send If-Match with the ETag of GET /api/sources instead.";
 const UNSAVED = { 503: "The settings cannot be saved. The old ones still apply." };
 const INVALID = {
-  ...STALE,
+  ...UNMET,
   ...UNSAVED,
   422: "The settings are invalid. The old settings still apply.",
 };
@@ -61,7 +68,7 @@ export const settingsOperations: readonly Operation[] = [
     id: "putSource",
     summary:
       "Adds a source, or changes one: what is left out stays as it is. Its destinations have operations of their own.",
-    headers: ["If-Match"],
+    headers: ["If-Match", "If-None-Match"],
     body: SOURCE_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: INVALID,
@@ -122,7 +129,7 @@ export const settingsOperations: readonly Operation[] = [
     path: "/sources/{source}/destinations/{destination}",
     id: "putDestination",
     summary: "Adds a destination, or replaces the settings of one. Without `secret`, the old secret is kept.",
-    headers: ["If-Match"],
+    headers: ["If-Match", "If-None-Match"],
     body: DESTINATION_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...INVALID },
@@ -252,11 +259,30 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
   }
 }
 
-/** Before a change is read: what it says of settings that somebody else has changed would be taken for its mistakes. */
-function assertFresh({ sender, versions }: ApiContext, { request }: OperationInput): void {
-  const given = request.headers["if-match"];
-  if (given === undefined || given.trim() === "*" || versions.isCurrent(sender, given)) return;
-  throw new Problem(412, STALE_DETAIL);
+/**
+ * Evaluates `If-Match` and `If-None-Match`. An ETag is that of all settings; `*` is about what the path names (RFC 9110, 13.1).
+ *
+ * Before a change is read: what it says of settings that somebody else has changed would be taken for its mistakes.
+ */
+function assertFresh({ sender, versions }: ApiContext, { request, params }: OperationInput): void {
+  const { "if-match": match, "if-none-match": noneMatch } = request.headers;
+  // To remove what is not there is answered 404.
+  const isThere = (given: string): boolean =>
+    given.trim() === "*"
+      ? request.method === "DELETE" || exists(sender.settings, params)
+      : versions.isCurrent(sender, given);
+  if (match !== undefined && !isThere(match)) {
+    throw new Problem(412, match.trim() === "*" ? NOT_THERE_DETAIL : STALE_DETAIL);
+  }
+  if (noneMatch !== undefined && isThere(noneMatch)) throw new Problem(412, THERE_DETAIL);
+}
+
+/** Whether there is the source, or the destination, that a path names. */
+function exists(settings: SenderSettings, params: OperationInput["params"]): boolean {
+  const source = sourceOf(settings, params["source"] ?? "");
+  const { destination } = params;
+  if (source === undefined || destination === undefined) return source !== undefined;
+  return namedDestinations(source).some(({ name }) => name === destination);
 }
 
 function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply"]): string {

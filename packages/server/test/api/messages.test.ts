@@ -45,6 +45,15 @@ describe("messages", () => {
     },
   );
 
+  it("are sent again when they come again, as the document says: a receiver is to recognise the repeat", async () => {
+    const message = { type: "track", userId: "u1", event: "Ordered", messageId: "mine" };
+    const receipts = [await call("POST", "/messages", message), await call("POST", "/messages", message)];
+    const ids = receipts.flatMap((receipt) => (receipt.json() as { deliveries: string[] }).deliveries);
+    expect(new Set(ids).size).toBe(2);
+    await server.sender.idle();
+    expect(receiver.webhooks).toMatchObject([{ messageId: "mine" }, { messageId: "mine" }]);
+  });
+
   it("keep their own id, and tell why they go nowhere", async () => {
     const receipt = await call("POST", "/messages", {
       type: "track",
