@@ -233,6 +233,25 @@ describe("two stores by source", () => {
     expect(receiver.received).toHaveLength(22);
   });
 
+  it("say which one is full: each knows only itself", async () => {
+    const full = new StoreError("ERR_STORE_FULL", "The disk of the database is full.");
+    const sender = await openSender({
+      sources: sources("http://127.0.0.1:9/", "a", "b"),
+      store: byLetter(
+        sqliteStore(),
+        changedStore(sqliteStore(), () => ({ accept: () => Promise.reject(full) })),
+      ),
+      deliver: false,
+    });
+    const track = (source: string) => sender.track({ userId: "u1", event: "E" }, { source });
+    await expect(track("b")).rejects.toMatchObject({
+      code: "ERR_STORE_FULL",
+      message: "b is full: The disk of the database is full.",
+      cause: full,
+    });
+    await track("a");
+  });
+
   it("store what concerns both in both, once, though one fails at first", async () => {
     const receiver = await startReceiver();
     const { store, link } = leavingStore(sqliteStore());

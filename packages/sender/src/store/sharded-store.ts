@@ -14,6 +14,7 @@ import type {
 import { Shard } from "./shard.ts";
 import { sourceOf } from "./source-of.ts";
 import { acceptParts, splitAcceptance } from "./split-acceptance.ts";
+import { StoreError } from "./store-error.ts";
 
 /**
  * One store made of several, each with its own sources. An unreachable store affects only its own sources.
@@ -81,7 +82,13 @@ class ShardedStore implements DeliveryStore {
 
   async accept(acceptance: Acceptance): Promise<Accepted> {
     const parts = splitAcceptance(acceptance, (source) => this.#of(source));
-    return acceptParts(parts, ({ key, acceptance: part }) => key.store.accept(part));
+    return acceptParts(parts, async ({ key, acceptance: part }) => {
+      try {
+        return await key.store.accept(part);
+      } catch (error) {
+        throw withName(key, error);
+      }
+    });
   }
 
   async repeat(...[id, next, source]: Parameters<DeliveryStore["repeat"]>): Promise<boolean> {
@@ -253,6 +260,12 @@ class ShardedStore implements DeliveryStore {
     }
     return next;
   }
+}
+
+/** A store tells that it is full with the calls that it refuses, and knows no name of its own. */
+function withName({ name }: Shard, error: unknown): unknown {
+  if (!(error instanceof StoreError) || error.code !== "ERR_STORE_FULL") return error;
+  return new StoreError(error.code, `${name} is full: ${error.message}`, error);
 }
 
 function shareOf({ usedBytes, limitBytes }: StoreSpace): number {
