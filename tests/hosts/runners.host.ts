@@ -111,6 +111,45 @@ describe("In node:test, with a test that fails", () => {
   });
 });
 
+/** What `nest new` of Nest 11 writes into `tsconfig.json`. */
+const NEST_11 = {
+  module: "nodenext",
+  moduleResolution: "nodenext",
+  resolvePackageJsonExports: true,
+  esModuleInterop: true,
+  isolatedModules: true,
+  emitDecoratorMetadata: true,
+  experimentalDecorators: true,
+  target: "ES2023",
+  baseUrl: "./",
+  strictNullChecks: true,
+  noImplicitAny: true,
+};
+
+describe("Test your controller", () => {
+  it("passes in the Jest of Nest 11, with CommonJS, as packages/nestjs/README.md shows it", async () => {
+    const project = await createProject("npm");
+    await project.run("npm pkg delete type");
+    await project.write("tsconfig.json", JSON.stringify({ compilerOptions: NEST_11 }));
+    await project.run(
+      `npm install ${["common", "core", "platform-express", "testing"].map((name) => `@nestjs/${name}@11`).join(" ")} reflect-metadata rxjs`,
+    );
+    await project.run("npm install --save-dev jest@30 ts-jest@29 @types/jest@30 typescript@5.9 @types/node");
+    await follow(
+      project,
+      readPage(START, "nestjs").filter(
+        ({ section, file }) => section === "1. Verify" && file !== "src/main.ts",
+      ),
+    );
+    await follow(
+      project,
+      readPage("packages/nestjs/README.md").filter(({ section }) => section === "Test your controller"),
+    );
+    expect(await project.run("npx jest --config test/jest-e2e.json")).toMatch(/Tests: +2 passed, 2 total/);
+    await project.run("npx tsc --noEmit");
+  });
+});
+
 describe("In Jest, in JavaScript", () => {
   const blocks = readPage(PAGE).filter(({ section }) => section === "In Jest, in JavaScript");
   const [withoutConfig = "", withBabel = ""] = commandsIn(blocks).filter((line) => line.endsWith("npx jest"));

@@ -92,6 +92,9 @@ export const FREE_NAMES: Readonly<Record<string, string | undefined>> = {
       type VerifiedWebhook = AnyWebhook;
       type WebhookMessage = AnyMessage;
       const AppModule: new () => object;
+      const beforeEach: (hook: () => Promise<void>) => void;
+      const afterEach: typeof beforeEach;
+      const it: (title: string, test: () => Promise<void>) => void;
       const WebhooksController: new () => object;
       class ConfigService {
         get(name: string): string | undefined;
