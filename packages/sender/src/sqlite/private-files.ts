@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** The files that SQLite and the lock keep next to a database. */
@@ -17,10 +17,12 @@ const warned = new Set<string>();
  * would end the locks that this process has on it (POSIX).
  */
 export function createPrivately(path: string): void {
+  // What a link names is looked for, so that it is created so, too.
+  if (existsSync(path)) return;
   try {
-    closeSync(openSync(path, "ax", 0o600));
+    closeSync(openSync(path, "a", 0o600));
   } catch {
-    // It exists, or SQLite finds the same, and says more of it.
+    // SQLite finds the same, and says more of it.
   }
 }
 
