@@ -119,7 +119,7 @@ describe.skipIf(server === undefined)(
     it("moves tables to another tablespace: days that are made later follow, with their indexes", async () => {
       const folder = serverFolder();
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      await ask(url, `CREATE TABLESPACE "Large disk" LOCATION '${folder}'`);
+      await ask(url, `CREATE TABLESPACE "Large disk" LOCATION ${pg.escapeLiteral(folder)}`);
       const { names, partitions } = await daysOf();
       await partitions.ensure([7]);
       const tables = [names.table("message"), names.table("message_7")];

@@ -46,7 +46,7 @@ beforeEach(async () => {
   receiverPort = new URL(receiver.url).port;
   cwd = temporaryDirectory();
   mkdirSync(join(cwd, "bin"));
-  const start = `exec ${process.execPath} --import ${packageRoot}test/support/ports.mjs ${bin} "$@"`;
+  const start = `exec "${process.execPath}" --import "${import.meta.resolve("../support/ports.mjs")}" "${bin}" "$@"`;
   writeFileSync(join(cwd, "bin", "countersign"), `#!/bin/sh\n${start}\n`, { mode: 0o755 });
   mkdirSync(join(cwd, "node_modules"));
   // A junction needs no privilege on Windows; elsewhere it is a link like any other.

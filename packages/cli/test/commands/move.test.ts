@@ -189,7 +189,7 @@ describe.skipIf(database === undefined)(
 
       const early = await runCommand(["move", data, "--store", store]);
       expect(early.stderr).toMatch(
-        /^countersign: \S+data is in use by a countersign serve, or by another move\./u,
+        /^countersign: .+data is in use by a countersign serve, or by another move\./u,
       );
       expect(early.code).toBe(2);
       old.process.kill("SIGTERM");
@@ -221,7 +221,7 @@ describe.skipIf(database === undefined)(
       await addSource(server.url, "store");
       const { code, stderr } = await runCommand(["move", data, "--store", store]);
       expect(stderr).toMatch(
-        /^countersign: The sources of \S+ do not fit those of the database\. source "shop": /u,
+        /^countersign: The sources of .+ do not fit those of the database\. source "shop": /u,
       );
       expect(stderr).toContain("is also the write key of another source. Nothing was moved.");
       expect(code).toBe(2);
@@ -280,7 +280,7 @@ describe("countersign move", () => {
     ]);
     const noStore = await runCommand(["move", empty, "--store", away]);
     expect(noStore.stderr).toMatch(
-      /^countersign: \S+ has no deliveries\.db, so it is not a directory of serve --data\./u,
+      /^countersign: .+ has no deliveries\.db, so it is not a directory of serve --data\./u,
     );
     expect(noStore.code).toBe(2);
     expect(existsSync(join(empty, "deliveries.db"))).toBe(false);

@@ -300,7 +300,7 @@ describe.skipIf(!hasPseudoTerminals)("the keys", () => {
     mkdirSync(join(directory, "bin"));
     writeFileSync(
       join(directory, "bin", "xdg-open"),
-      `#!/bin/sh\necho "$1" > '${opened}.part'\nmv '${opened}.part' '${opened}'\n`,
+      `#!/bin/sh\nopened=$(dirname "$0")/../opened\necho "$1" > "$opened.part"\nmv "$opened.part" "$opened"\n`,
       { mode: 0o755 },
     );
     const command = startOnTerminal(

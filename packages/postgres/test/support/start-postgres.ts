@@ -118,7 +118,7 @@ export async function startPostgres(
     return existsSync(file) ? Number(readFileSync(file, "utf8").split("\n")[0]) : undefined;
   };
   await start();
-  if (smallDisk !== undefined) await ask(url, `CREATE TABLESPACE small LOCATION '${disk}'`);
+  if (smallDisk !== undefined) await ask(url, `CREATE TABLESPACE small LOCATION ${pg.escapeLiteral(disk)}`);
   return {
     url,
     port,
