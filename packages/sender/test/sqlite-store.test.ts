@@ -649,7 +649,7 @@ describe("what is kept", () => {
     const before = await sender.track({ userId: "u1", event: "Before" });
     await sender.syncAudience("VIP", ["u1"]);
     const db = new Database(path);
-    db.exec(`VACUUM INTO '${backup}'`);
+    db.prepare("VACUUM INTO ?").run(backup);
     db.close();
     await sender.track({ userId: "u1", event: "After" });
 
