@@ -56,7 +56,7 @@ function assertWritable(lockPath: string): void {
   } catch (cause) {
     throw new StoreError(
       "ERR_STORE_READ_ONLY",
-      `The store's lock ${lockPath} cannot be written, so it would keep no other sender away. Correct its owner and its permissions, or remove it while no sender has the store open. (${messageOf(cause)})`,
+      `The store's lock ${lockPath} cannot be written, so it would keep no other sender away. Check its owner and its permissions, and that its file system can be written. (${messageOf(cause)})`,
       cause,
     );
   }

@@ -4,13 +4,13 @@ import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 /** The code of our own error about a file that is no longer where it was opened. */
 export const REMOVED_CODE = "REMOVED";
 
-/** The permissions of a file can be right where its file system is mounted to be read only. */
+/** The permissions of a file can be right where its file system is mounted to be read only, or has no room for the log beside the file. */
 const CANNOT_BE_OPENED =
-  "cannot be opened. Check the path and its permissions, and that its file system can be written.";
+  "cannot be opened. Check the path and its permissions, and that its file system can be written and has room.";
 
-/** What a disk that fails comes to, a limit on the size of files, and a disk without room for the files beside the store. */
+/** What a disk that fails comes to, a quota, a limit on the size of files, and a disk without room for the files beside the store. */
 const CANNOT_BE_USED =
-  "could not be read or written. Check its disk: it may be full or failing, or limit how large a file may be.";
+  "could not be read or written. Check its disk: it may be full or failing, or there is a quota, or a limit on the size of a file.";
 
 /** What the system says of a call, as of a disk that is gone: `EIO`, `ESTALE`, `ENOTCONN`. */
 const SYSTEM_CODE = /^E[A-Z\d]+$/u;
