@@ -1,3 +1,4 @@
+import { parseBack } from "@countersign/protocol";
 import type { BeforeSend, Message } from "./message.ts";
 import { callForeign } from "./foreign.ts";
 import { dropped, type Dropped } from "./outcome.ts";
@@ -16,7 +17,7 @@ export function applyBeforeSend(
 ): SerializedCall | Dropped {
   try {
     // A copy: what the hook changes must not reach the objects of the caller.
-    const returned: unknown = beforeSend(JSON.parse(call.json) as Message);
+    const returned: unknown = beforeSend(parseBack(call.json) as Message);
     if (returned === null) return dropped("before-send", "beforeSend returned null.");
     const { type, ...fields } = Object(returned) as { readonly type?: unknown };
     if (type === call.type) return serialize(call.type, fields, { clock, ids: () => call.messageId });

@@ -29,7 +29,10 @@ export type DropReason =
   | "disabled"
   /** `beforeSend` returned null for this message. */
   | "before-send"
-  /** An injected part (`clock`, `ids`, `random`, `beforeSend`) failed. A `transport` that fails is an attempt without an answer. */
+  /**
+   * An injected part (`clock`, `ids`, `random`, `beforeSend`) failed. A `transport` that fails is an attempt without an answer. A call in
+   * which `clock` or `ids` fails throws.
+   */
   | "internal-error";
 
 /** The service answered that it has the message. */

@@ -198,6 +198,20 @@ describe("a call that cannot be recorded says which field and why", () => {
     expect(error.field).toBe(field);
     expect(error.message).toMatch(message);
   });
+
+  it("an option that fails in the call makes it throw, and is not taken for what JSON cannot represent", async () => {
+    const cause = new Error("no ids");
+    const { analytics, service } = createBench({
+      ids: () => {
+        throw cause;
+      },
+    });
+    expect(() => analytics.track({ userId: USER_ID, event: "E" })).toThrow(
+      expect.objectContaining({ message: "This track() call cannot be recorded: Error: no ids.", cause }),
+    );
+    expect(await analytics.flush()).toEqual({ delivered: 0, failed: 0, dropped: 0, pending: 0 });
+    expect(service.requests).toEqual([]);
+  });
 });
 
 describe("what fits is sent as it was at the call", () => {

@@ -1,9 +1,13 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
 import { Analytics, ValidationError, type BeforeSend, type Message } from "@countersign/client";
 import { describe, expect, it } from "vitest";
 import { createBench, type Bench } from "./support/bench.ts";
 
 const USER_ID = "u1";
+const MISREAD_KEYS = new URL("../../../tests/support/misread-keys.mjs", import.meta.url).href;
 
 function createScreened(beforeSend: unknown): Bench & { readonly told: string[] } {
   const told: string[] = [];
@@ -124,6 +128,18 @@ describe("beforeSend", () => {
     await analytics.close();
     analytics.track({ userId: USER_ID, event: "late" });
     expect(calls).toBe(0);
+  });
+});
+
+it("what passes through beforeSend keeps its keys also where JSON.parse misreads those with an escape, as on Node 24", async () => {
+  const script = fileURLToPath(new URL("support/child-passes-keys.mjs", import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, ["--import", MISREAD_KEYS, script]);
+  const properties = { total: 1, 'caf"': 2, nested: [{ "\n": "\n" }] };
+  expect(JSON.parse(stdout)).toMatchObject({
+    batch: [
+      { event: "Plain", properties },
+      { event: "Written", properties },
+    ],
   });
 });
 

@@ -45,6 +45,7 @@ export {
   utf8Bytes,
 } from "./limits.ts";
 export * from "./options.ts";
+export { parseBack } from "./parse-back.ts";
 export {
   assertSerializable,
   CALL_FIELDS,

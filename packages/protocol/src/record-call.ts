@@ -10,6 +10,7 @@ import {
   type OptionSynonyms,
 } from "./option-synonyms.ts";
 import { nameHint } from "./options.ts";
+import { parseBack } from "./parse-back.ts";
 import { formatTimestamp, parseTimestamp } from "./timestamps.ts";
 
 /** The id and the time of a call that has none. */
@@ -162,13 +163,13 @@ export function assertSerializable(call: RecordedCall): void {
   if (most > MAX_CALL_BYTES) writeCall(call);
 }
 
-/** Runs code that reads the program's objects: a getter or a toJSON may throw, or return a value that JSON cannot represent. */
+/** Runs code of the program: a getter, a toJSON, or what makes an id or tells the time may throw. */
 function guarded<Result>(type: CallType, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
     if (error instanceof ValidationError) throw error;
-    const message = `This ${type}() call cannot be written as JSON: ${String(error)}.`;
+    const message = `This ${type}() call cannot be recorded: ${String(error)}.`;
     throw new ValidationError("not_json", undefined, message, error);
   }
 }
@@ -235,7 +236,7 @@ function object(call: Fields, field: string): object | undefined {
   if (isObject(value) && !isDate(value)) {
     // The types do not say that it may write nothing.
     const json: string | undefined = JSON.stringify(value);
-    value = JSON.parse(json ?? "null") as unknown;
+    value = parseBack(json ?? "null");
     if (isObject(value)) return value;
   }
   if (value == null) return undefined;

@@ -11,7 +11,7 @@
  * | `missing_event`, `missing_group_id` | a track call without `event`, a group call without `groupId` |
  * | `invalid_timestamp` | a `timestamp` that is not a time |
  * | `message_id_too_long` | a `messageId` of 100 characters or more |
- * | `not_json` | a value that JSON cannot represent |
+ * | `not_json` | a value that JSON cannot represent, or code of the program that threw, such as a getter, `toJSON` or `ids` |
  * | `nested_too_deeply` | more than 500 levels |
  * | `message_too_large` | more than 32 KiB |
  */
