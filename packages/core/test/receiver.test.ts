@@ -313,7 +313,6 @@ describe("the secret", () => {
   it.each([
     ["undefined", undefined],
     ["null", null],
-    ["an empty text", ""],
     ["an empty list", []],
     ["a tenant without a secret", { secret: undefined, tenant: "acme" }],
   ])("refuses a request for which the function gives %s, before its body is read", async (_case, none) => {
@@ -338,6 +337,21 @@ describe("the secret", () => {
       await expect(receiving).rejects.toThrow(TypeError);
     }
   });
+
+  it.each([
+    ["an empty text", ""],
+    ["a tenant with an empty text", { secret: "", tenant: "acme" }],
+  ])(
+    "fails, so that the message is sent again, where the function gives %s: a variable is not set",
+    async (_case, empty) => {
+      const onRejected = vi.fn<() => void>();
+      const receiving = createReceiver({ secret: () => empty, onRejected }).receive(webhookRequest());
+      await expect(receiving).rejects.toThrow(
+        "The secret function returned an empty text. Set the variable that it comes from.",
+      );
+      expect(onRejected).not.toHaveBeenCalled();
+    },
+  );
 
   it("comes from WEBHOOK_SECRET by default", async () => {
     vi.stubEnv("WEBHOOK_SECRET", "from the environment");

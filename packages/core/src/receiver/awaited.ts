@@ -57,6 +57,10 @@ export async function findSecrets<TRequest>(
     throw new TypeError("The secret function must return the tenant as a non-empty string.");
   }
   const found = named ? result.secret : result;
+  // Not a tenant without a secret, but a variable that is not set. A rejection would lose the message.
+  if (found === "") {
+    throw new TypeError("The secret function returned an empty text. Set the variable that it comes from.");
+  }
   if (found == null || found.length === 0) {
     throw new WebhookError("ERR_SIGNATURE_MISMATCH", {
       hint: "The secret function returned no secret for this request.",

@@ -31,8 +31,9 @@ export interface TenantSecret {
 }
 
 /**
- * Finds the secrets of a request, for receivers of several tenants. An empty result rejects the request. With `dedupe`,
- * return `{ secret, tenant }`: without a name, the secret that matched identifies the tenant.
+ * Finds the secrets of a request, for receivers of several tenants. Undefined, null or an empty list rejects the request. An empty
+ * text is an error, as it is at creation: a variable is not set. With `dedupe`, return `{ secret, tenant }`: without a name, the
+ * secret that matched identifies the tenant.
  */
 export type SecretFunction<TRequest> = (request: TRequest) => SecretResult | Promise<SecretResult>;
 
