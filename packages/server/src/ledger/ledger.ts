@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { parseJson } from "@countersign/protocol";
+import { isError, parseJson } from "@countersign/protocol";
 import { inTransaction, releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import type { ForgeryJson } from "../shapes/forgery-json.ts";
@@ -137,6 +137,8 @@ export class Ledger {
       } catch (error) {
         // Nothing of it need have been written.
         this.#held = NOT_COUNTED;
+        // As a StoreError does: a stack that is not written out refers to statements, which keep the file open.
+        if (isError(error)) void error.stack;
         for (const { reject } of batch) reject(error);
       }
     }
