@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isWindows } from "../../packages/core/test/support/windows.ts";
@@ -29,8 +30,8 @@ export async function removeFolder(path: string): Promise<void> {
   // A database that was closed has its file open until its statements are collected.
   const { releaseNativeHandles } = await import("@countersign/sender");
   await releaseNativeHandles();
-  // Another program may look at what a process that has ended left behind.
-  rmSync(path, { recursive: true, force: true, maxRetries: 10 });
+  // What closes it may not have ended, and another program may look at it.
+  await rm(path, { recursive: true, force: true, maxRetries: 10 });
 }
 
 /** Lets go of everything: after each test, by `each-file.ts`. */

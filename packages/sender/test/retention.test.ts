@@ -30,6 +30,8 @@ function fakeNodeTimers(): { elapse: (ms: number) => Promise<void> } {
   onTestFinished(() => {
     timers.setTimeout = real;
     syncBuiltinESMExports();
+    // They refer to the store, and so keep its file open.
+    waiting.length = 0;
   });
   return {
     async elapse(ms) {
