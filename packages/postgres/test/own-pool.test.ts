@@ -146,7 +146,10 @@ describe.skipIf(server === undefined)(
       for (const client of made) expect(client.listenerCount("error")).toBeLessThanOrEqual(3);
     });
 
-    it("outlives a connection that breaks while a pool prepares it for its next use", async () => {
+    it.each([
+      ["for its next use", "call 1"],
+      ["that the app has opened before it is used here", undefined],
+    ])("outlives a connection that breaks while a pool prepares it %s", async (_, first) => {
       let breaks = false;
       /** As of an app that sets something on each connection that it takes. */
       class Preparing extends pg.Pool {
@@ -170,7 +173,8 @@ describe.skipIf(server === undefined)(
       const pool = new Preparing({ connectionString: url, max: CONNECTIONS });
       onTestFinished(() => pool.end());
       const dedupe = postgresDedupe(pool, { table: newSchema(), timeout: "20s" });
-      await dedupe.claim("call 1");
+      if (first === undefined) await pool.query("SELECT 1");
+      else await dedupe.claim(first);
       breaks = true;
       await expect(dedupe.claim("call 2")).rejects.toThrow(/terminat|not queryable|closed/);
       await expect(dedupe.claim("call 2")).resolves.toBeDefined();

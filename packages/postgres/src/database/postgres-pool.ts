@@ -32,16 +32,17 @@ export interface PostgresPool {
 }
 
 /**
- * Checks that something is a pool. A client of node-postgres has `connect`, too, and would fail at the first command, in a listener:
- * that ends the process.
+ * Checks that something is a pool, and hears its connections from now on: the app may open some before they are used here. A client of
+ * node-postgres has `connect`, too, and would fail at the first command, in a listener: that ends the process.
  *
  * @param what - Its name in the error.
  * @throws TypeError if it is not one
  */
-export function checkPool(what: string, pool: unknown): void {
+export function checkPool(what: string, pool: PostgresPool): void {
   checkPort(what, pool, ["connect"]);
-  if (typeof (pool as { readonly escapeLiteral?: unknown }).escapeLiteral !== "function") return;
-  throw new TypeError(`${what} must be a pool, new pg.Pool(), and not a client.`);
+  if (typeof (pool as { readonly escapeLiteral?: unknown }).escapeLiteral === "function")
+    throw new TypeError(`${what} must be a pool, new pg.Pool(), and not a client.`);
+  hearConnections(pool);
 }
 
 /** Pools whose new connections are heard. */
@@ -60,13 +61,7 @@ const listeners = new WeakMap<PostgresClient, (error: Error) => void>();
  * connection has it.
  */
 export async function takeFrom(pool: PostgresPool): Promise<PostgresClient> {
-  if (!heard.has(pool)) {
-    heard.add(pool);
-    pool.on?.("connect", (client) => {
-      own.add(client);
-      hearErrors(client);
-    });
-  }
+  hearConnections(pool);
   const client = await pool.connect();
   hearErrors(client);
   return client;
@@ -83,6 +78,15 @@ export function giveBack(client: PostgresClient, error?: Error | boolean): void 
     client.off("error", listener);
   }
   client.release(error);
+}
+
+function hearConnections(pool: PostgresPool): void {
+  if (heard.has(pool)) return;
+  heard.add(pool);
+  pool.on?.("connect", (client) => {
+    own.add(client);
+    hearErrors(client);
+  });
 }
 
 function hearErrors(client: PostgresClient): void {
