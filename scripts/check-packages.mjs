@@ -66,6 +66,9 @@ async function main() {
   const options = ["--to", to, "--secret", "dev", "--port", "0", "--data", "data", "--json"];
   const command = spawn(process.execPath, ["node_modules/countersign/dist/bin.js", "serve", ...options]);
   command.stderr.pipe(process.stderr);
+  // Nothing here takes as long, and nothing outlives this.
+  setTimeout(() => fail(new Error("No event arrived within a minute.")), 60_000).unref();
+  process.once("exit", () => command.kill("SIGKILL"));
   const ended = once(command, "exit");
   app.post("/", verifyWebhook({ secret: "dev" }), (request, response) => {
     received.push(request.body.event);
@@ -82,10 +85,11 @@ async function main() {
   receiver.close();
   if (code !== 0 || received.join() !== "Released") throw new Error("Exit " + code + ", received: " + received.join());
 }
-main().catch((error) => {
+function fail(error) {
   console.error(error);
   process.exit(1);
-});
+}
+main().catch(fail);
 `;
 
 /** The two kinds of project: how each loads the packages. */

@@ -266,13 +266,12 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
  */
 function assertFresh({ sender, versions }: ApiContext, { request, params }: OperationInput): void {
   const { "if-match": match, "if-none-match": noneMatch } = request.headers;
-  // To remove what is not there is answered 404.
   const isThere = (given: string): boolean =>
-    given.trim() === "*"
-      ? request.method === "DELETE" || exists(sender.settings, params)
-      : versions.isCurrent(sender, given);
+    given.trim() === "*" ? exists(sender.settings, params) : versions.isCurrent(sender, given);
   if (match !== undefined && !isThere(match)) {
-    throw new Problem(412, match.trim() === "*" ? NOT_THERE_DETAIL : STALE_DETAIL);
+    if (match.trim() !== "*") throw new Problem(412, STALE_DETAIL);
+    // To remove what is not there is answered 404.
+    if (request.method !== "DELETE") throw new Problem(412, NOT_THERE_DETAIL);
   }
   if (noneMatch !== undefined && isThere(noneMatch)) throw new Problem(412, THERE_DETAIL);
 }

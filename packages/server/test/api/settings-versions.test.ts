@@ -108,6 +108,22 @@ describe("settings", () => {
     },
   );
 
+  it.each(["if-match", "if-none-match"])(
+    "to remove what is not there is answered 404, also with %s: *",
+    async (name) => {
+      for (const path of ["/sources/other", "/sources/default/destinations/other"]) {
+        const answer = await call("DELETE", path, undefined, { headers: { [name]: "*" } });
+        expect([path, answer.status]).toEqual([path, 404]);
+      }
+    },
+  );
+
+  it("what is there is not removed with If-None-Match: *", async () => {
+    const { settings } = server.sender;
+    const answer = await call("DELETE", "/sources/default", undefined, { headers: { "if-none-match": "*" } });
+    expect([answer.status, server.sender.settings === settings]).toEqual([412, true]);
+  });
+
   it.each([
     ["nginx, HAProxy and Varnish", (tag: string) => `W/${tag}`],
     ["Apache", (tag: string) => tag.replace(/"$/, '-gzip"')],
