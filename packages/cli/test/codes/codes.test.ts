@@ -59,6 +59,7 @@ function unionOf(name: string, package_: string): string[] {
 const NO_CODES = new Set([
   "ERR_ACCESS_DENIED",
   "ERR_BUFFER_TOO_LARGE",
+  "ERR_DLOPEN_FAILED",
   "ERR_HTTP_REQUEST_TIMEOUT",
   "COUNTERSIGN_STORE",
 ]);
