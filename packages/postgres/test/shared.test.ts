@@ -200,6 +200,46 @@ describe.skipIf(server === undefined)(
       expect(heard.flatMap(({ stirred = [] }) => stirred)).toContainEqual(["shop", "shop/main"]);
     });
 
+    it.each([
+      ["what it has listed", "ORDER BY accepted_at, id"],
+      ["what it has read to change", "SELECT id, progress"],
+    ])(
+      "counts what waits once when two processes ask, though who asks first is last: it gets %s after the other has all",
+      async (_, command) => {
+        const schema = newSchema();
+        const proxy = await startProxy(server?.port ?? 0);
+        const [slow, quick] = [
+          postgresStore({ url: proxy.url(url), schema }),
+          postgresStore({ url, schema }),
+        ];
+        const askers: Sender[] = [];
+        for (const store of [slow, quick]) {
+          const asker = await createSender({ store, sources: "shared", deliver: false });
+          onTestFinished(() => asker.close({ deadline: 1_000 }));
+          askers.push(asker);
+        }
+        const [first, second] = askers;
+        const ids = ["d1", "d2", "d3"];
+        const acceptedAt = Date.now();
+        await quick.accept(acceptanceOf(ids.map((id) => ({ id, destination: "shop/main", acceptedAt }))));
+        await ask(url, `UPDATE ${schema}.delivery SET due_at = due_at + 3600000`);
+
+        const answer = proxy.holdAnswer([command]);
+        const asked = first?.retry({ filter: {} });
+        await until("the first to ask is held up", answer.isHeld);
+        const from = Date.now();
+        await until("time has passed", () => Date.now() > from);
+        expect(await second?.retry({ filter: {} })).toEqual({ retried: 3, waiting: 3 });
+        answer.release();
+        expect(await asked).toEqual({ retried: 0, waiting: 0 });
+        const [{ due } = { due: 0 }] = await ask<{ due: number }>(
+          url,
+          `SELECT min(due_at)::float8 AS due FROM ${schema}.delivery`,
+        );
+        expect(due).toBeGreaterThan(from);
+      },
+    );
+
     it("tells the others what it no longer delivers when a destination stops here: what waits for a place, and what is tried again", async () => {
       const schema = newSchema();
       const stores = [postgresStore({ url, schema }), postgresStore({ url, schema })] as const;

@@ -523,6 +523,37 @@ describe("deliveries that wait", () => {
     expect(await sender.retry({ filter: {} })).toEqual({ retried: 0, waiting: 0 });
   });
 
+  it.each(["list", "hastenAll"] as const)(
+    "are counted once, though who asks first finds them last: held up before %s()",
+    async (step) => {
+      let held: (() => void) | undefined;
+      let holdsUp = false;
+      const real = sqliteStore();
+      const heldUp = async (): Promise<void> => {
+        if (!holdsUp) return;
+        holdsUp = false;
+        await new Promise<void>((resolve) => (held = resolve));
+      };
+      const store = changedStore(real, () => ({
+        async [step](...given: never[]) {
+          await heldUp();
+          return (real[step] as (...args: never[]) => unknown)(...given);
+        },
+      }));
+      const { clock, tried, sender } = await afterOutage(store);
+      holdsUp = true;
+      const first = sender.retry({ filter: {} });
+      await expect.poll(() => held).toBeDefined();
+      // Nobody delivers meanwhile.
+      sender.configure({ sources: sender.settings.sources.map((source) => ({ ...source, name: "other" })) });
+      await clock.advance(3);
+      expect(await sender.retry({ filter: {} })).toMatchObject({ retried: 10 });
+      held?.();
+      expect(await first).toMatchObject({ retried: 0 });
+      expect(tried).toEqual([]);
+    },
+  );
+
   it("that match a filter are tried now, and of those at most the limit, which were accepted first", async () => {
     const { clock, answer, tried, sender } = await afterOutage();
     answer.status = 200;

@@ -148,11 +148,12 @@ export class OpenStore {
     dueAt: number,
   ): Promise<number> {
     this.#assertSafe();
+    const now = (): number => this.#clock.now();
     let count = 0;
     for (const source of new Set(deliveries.map((delivery) => delivery.source))) {
       const own = deliveries.filter((delivery) => delivery.source === source);
       const ids = own.map(({ id }) => id);
-      const destinations = await this.#changes.hastenAll(source, ids, Math.floor(dueAt));
+      const destinations = await this.#changes.hastenAll(source, ids, Math.floor(dueAt), now);
       count += destinations.length;
       this.#dispatcher.stirEverywhere(destinations);
     }

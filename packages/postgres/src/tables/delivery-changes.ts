@@ -67,18 +67,28 @@ export class DeliveryChanges {
     }
   }
 
-  /** Makes those of these deliveries due that wait for a later time; resolves to the destination of each. */
-  async hastenAll(source: string, ids: readonly string[], dueAt: number): Promise<readonly string[]> {
-    const given = [encodeText(source), ids.map(encodeText), dueAt];
-    const waiting = await this.#query<{ id: string; progress: string }>(WAITING_FOR, given);
+  /**
+   * Makes those of these deliveries due at a time that are due later than that and than now; resolves to the destination of each.
+   */
+  async hastenAll(
+    source: string,
+    ids: readonly string[],
+    dueAt: number,
+    now: () => number,
+  ): Promise<readonly string[]> {
+    const given = [encodeText(source), ids.map(encodeText)];
+    const rows = await this.#query<{ id: string; progress: string; due_at: number }>(WAITING_FOR, given);
+    // The time after the answer: what somebody else had made due by then is due, though they have begun later.
+    const latest = Math.max(dueAt, now());
+    const waiting = rows.filter((row) => row.due_at > latest);
     if (waiting.length === 0) return [];
-    const known = waiting.map(({ progress }) => progress);
     const values = [
       encodeText(source),
       waiting.map(({ id }) => id),
       dueAt,
       waiting.map(hastenedColumn),
-      known,
+      waiting.map(({ progress }) => progress),
+      waiting.map((row) => row.due_at),
     ];
     const hastened = await this.#query<{ destination: string }>(HASTEN_ALL, values);
     return hastened.map(({ destination }) => decodeText(destination));
@@ -111,8 +121,8 @@ const WAITING = `SELECT progress FROM $.delivery WHERE source = $1 AND id = $2 A
 const HASTEN = `UPDATE $.delivery SET due_at = least(due_at, $3::bigint), progress = $4
   WHERE source = $1 AND id = $2 AND worker IS NULL AND progress = $5 RETURNING destination`;
 
-const WAITING_FOR = `SELECT id, progress FROM $.delivery
-  WHERE source = $1 AND id = ANY ($2::text[]) AND (worker IS NULL AND due_at > $3::bigint) IS TRUE`;
+const WAITING_FOR = `SELECT id, progress, due_at FROM $.delivery
+  WHERE source = $1 AND id = ANY ($2::text[]) AND (worker IS NULL) IS TRUE`;
 
 /**
  * The same for many deliveries. A delivery that another command has locked is about to be tried, was just tried, or is being
@@ -121,10 +131,10 @@ const WAITING_FOR = `SELECT id, progress FROM $.delivery
  * IS TRUE at the end of a condition keeps the planner from using an index for it.
  */
 const HASTEN_ALL = `WITH picked AS (
-    SELECT p.place, g.progress FROM unnest($2::text[], $4::text[], $5::text[]) AS g (id, progress, known)
+    SELECT p.place, g.progress FROM unnest($2::text[], $4::text[], $5::text[], $6::bigint[]) AS g (id, progress, known, known_due)
     CROSS JOIN LATERAL (
       SELECT d.ctid AS place FROM $.delivery AS d
-      WHERE d.source = $1 AND d.id = g.id AND (d.worker IS NULL AND d.due_at > $3::bigint AND d.progress = g.known) IS TRUE
+      WHERE d.source = $1 AND d.id = g.id AND (d.worker IS NULL AND d.due_at = g.known_due AND d.progress = g.known) IS TRUE
       FOR UPDATE SKIP LOCKED) AS p)
   UPDATE $.delivery AS d SET due_at = $3::bigint, progress = p.progress FROM picked AS p
   WHERE d.ctid = p.place AND (d.worker IS NULL) IS TRUE RETURNING d.destination`;

@@ -140,9 +140,10 @@ export class Recovery {
     let after: string | undefined;
     while (retried < limit) {
       const page = await store.list({ ...wanted, after }, "oldest first");
+      const now = intake.now();
       // Each is looked at once, so that one that is tried meanwhile, and fails, is not tried again.
       const room = limit - retried;
-      const later = page.filter(({ dueAt = startedAt }) => dueAt > startedAt).slice(0, room);
+      const later = page.filter(({ dueAt = now }) => dueAt > now).slice(0, room);
       // With one time for all, they start in the order of the list, however many there are.
       const served = new Set(intake.enabled);
       const held = later.filter(({ destination }) => !served.has(destination));

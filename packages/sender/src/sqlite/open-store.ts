@@ -149,23 +149,25 @@ export class OpenStore {
   async hasten(id: string): Promise<boolean> {
     const now = this.#options.context.clock.now();
     // One that is due, too: its endpoints may have asked to be called later.
-    return (await this.#hasten([id], now, Number.MIN_SAFE_INTEGER)) > 0;
+    return (await this.#hasten([id], now, () => Number.MIN_SAFE_INTEGER)) > 0;
   }
 
   async hastenAll(deliveries: readonly Pick<DeliveryInfo, "id">[], dueAt: number): Promise<number> {
+    const { clock } = this.#options.context;
+    const laterThan = (): number => Math.max(dueAt, clock.now());
     let count = 0;
     for (let from = 0; from < deliveries.length; from += HASTENED_AT_ONCE) {
       const ids = deliveries.slice(from, from + HASTENED_AT_ONCE).map(({ id }) => id);
-      count += await this.#hasten(ids, dueAt, dueAt);
+      count += await this.#hasten(ids, dueAt, laterThan);
     }
     return count;
   }
 
   /** Makes those of these deliveries due that wait, and are due later than a time; returns how many. */
-  async #hasten(ids: readonly string[], dueAt: number, laterThan: number): Promise<number> {
+  async #hasten(ids: readonly string[], dueAt: number, laterThan: () => number): Promise<number> {
     let hastened: readonly { readonly destination: string; readonly at: number }[] = [];
     const run = (): void => {
-      const waiting = this.#table.waiting(ids, laterThan);
+      const waiting = this.#table.waiting(ids, laterThan());
       hastened = waiting
         .filter(({ destination, seq }) => !this.lanes.isClaimed(destination, seq))
         .map((row) => ({ destination: row.destination, at: this.#table.hasten(row, dueAt) }));

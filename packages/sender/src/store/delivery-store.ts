@@ -247,10 +247,11 @@ export interface DeliveryStore {
   hasten(id: string, source?: string): Promise<boolean>;
   /**
    * Makes those of these deliveries due at a time that wait for a later one, like `hasten`. Leaves out what is not
-   * pending, is being delivered, or is due by then; returns how many it changed.
+   * pending, is being delivered, or is due by then or by now; returns how many it changed. Of several callers at once, one
+   * changes a delivery and counts it, whichever began first.
    *
    * @param deliveries At most 1,000.
-   * @param dueAt In milliseconds since 1970.
+   * @param dueAt When the caller began, in milliseconds since 1970.
    */
   hastenAll(deliveries: readonly Pick<DeliveryInfo, "id" | "source">[], dueAt: number): Promise<number>;
   /**

@@ -650,6 +650,15 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
         await rounds.end("d2", delivered());
         await rounds.toBe("d1", "d2", "d3");
       });
+
+      it("are hastened once by two callers of which the first to begin comes last: what the other made due is due", async () => {
+        await acceptWaiting("d1", "d2");
+        await clock.advance(5);
+        expect(await store.hastenAll(of("d1"), now + 5)).toBe(1);
+        expect(await store.hastenAll(of("d1", "d2"), now)).toBe(1);
+        expect(await store.find("d1")).toMatchObject({ dueAt: now + 5 });
+        expect(await store.find("d2")).toMatchObject({ dueAt: now });
+      });
     });
 
     describe("repeating a delivery", () => {

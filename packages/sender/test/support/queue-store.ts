@@ -113,9 +113,10 @@ export class QueueStore implements DeliveryStore {
 
   async hastenAll(deliveries: readonly { readonly id: string }[], dueAt: number): Promise<number> {
     await Promise.resolve();
+    const latest = Math.max(dueAt, this.#now());
     const later = deliveries.flatMap(({ id }) => {
       const job = this.#jobs.get(id);
-      return job?.delivery.state === "pending" && !job.isActive && job.due.dueAt > dueAt ? [job] : [];
+      return job?.delivery.state === "pending" && !job.isActive && job.due.dueAt > latest ? [job] : [];
     });
     for (const job of later) this.#hasten(job, dueAt);
     for (const destination of new Set(later.map(({ delivery }) => delivery.destination)))
