@@ -56,6 +56,7 @@ export { endpointIssues } from "./settings/parse-endpoint.ts";
 export { maskSettings } from "./settings/mask-settings.ts";
 export { SettingsChangedError, SettingsError, type SettingsIssue } from "./settings/settings-error.ts";
 export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
+export { looksLikeUrl } from "./sqlite/file-path.ts";
 export { inTransaction } from "./sqlite/in-transaction.ts";
 export { loadLibsql, type Libsql } from "./sqlite/load-libsql.ts";
 export { makePrivateFolder } from "./sqlite/make-folder.ts";

@@ -209,6 +209,15 @@ describe("moveSqliteStore", () => {
     expect(pendingIn(path)).toBe(0);
   });
 
+  it.each(["postgres://user:pa55word@127.0.0.1/app", "file:deliveries.db"])(
+    "refuses a URL without repeating it, since it may have a password: %s",
+    async (path) => {
+      await expect(moveSqliteStore({ path, to: taking() })).rejects.toThrow(
+        new TypeError("moveSqliteStore({ path }) must be the path of a file, not a URL."),
+      );
+    },
+  );
+
   it("refuses a file that is not there, and makes none", async () => {
     const path = join(temporaryFolder(), "none.db");
     await expect(moveSqliteStore({ path, to: taking() })).rejects.toMatchObject({ code: "ERR_STORE_OPEN" });

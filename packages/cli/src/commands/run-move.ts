@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { messageOf } from "@countersign/protocol";
 import {
   createSender,
+  looksLikeUrl,
   type MovedCounts,
   moveSqliteStore,
   type Sender,
@@ -74,6 +75,11 @@ const SQLITE_MAGIC = "SQLite format 3\0";
 
 /** Checked before the database is waited for. */
 function placeOfData(path: string, from: string): Place {
+  if (looksLikeUrl(from)) {
+    throw new UsageError(
+      "What to move is a URL. Pass the directory of serve --data, without file:. The database to move into goes with --store.",
+    );
+  }
   if (!existsSync(path)) throw new UsageError(`There is no ${from}. Pass the directory of serve --data.`);
   if (!statSync(path).isDirectory()) return { file: assertSqlite(path) };
   const file = join(path, "deliveries.db");

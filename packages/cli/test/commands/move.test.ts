@@ -278,6 +278,11 @@ describe("countersign move", () => {
       2,
       `countersign: There is no ${none}. Pass the directory of serve --data.\n`,
     ]);
+    const url = await runCommand(["move", "postgres://user:pa55word@127.0.0.1/db", "--store", away]);
+    expect([url.code, url.stderr]).toEqual([
+      2,
+      "countersign: What to move is a URL. Pass the directory of serve --data, without file:. The database to move into goes with --store.\n",
+    ]);
     const noStore = await runCommand(["move", empty, "--store", away]);
     expect(noStore.stderr).toMatch(
       /^countersign: .+ has no deliveries\.db, so it is not a directory of serve --data\./u,

@@ -1,9 +1,9 @@
 import { checkOptionNames, checkPort, type OptionNames } from "@countersign/protocol";
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { StoredPart } from "../store/stored-part.ts";
+import { filePathOf } from "./file-path.ts";
 import { loadLibsql } from "./load-libsql.ts";
 import { openDatabase } from "./open-database.ts";
 import { releaseNativeHandles } from "./release-native-handles.ts";
@@ -64,7 +64,7 @@ export async function moveSqliteStore(options: MoveOptions): Promise<MovedCounts
   checkOptionNames("moveSqliteStore()", options, OPTION_NAMES);
   const { path: given, to } = options;
   checkPort("moveSqliteStore({ to })", to, ["take"]);
-  const path = resolve(given);
+  const path = filePathOf(given, "moveSqliteStore({ path }) must be the path of a file");
   if (!existsSync(path)) throw new StoreError("ERR_STORE_OPEN", `There is no store at ${path}.`);
   const libsql = await loadLibsql(notLoaded(path));
   try {

@@ -6,11 +6,11 @@ import {
   type Duration,
   type OptionNames,
 } from "@countersign/protocol";
-import { resolve } from "node:path";
 import type Database from "libsql";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import { LEAST_BYTES, MAX_BYTES_IN_MEMORY } from "./byte-limits.ts";
+import { filePathOf } from "./file-path.ts";
 import { loadLibsql } from "./load-libsql.ts";
 import { LogFile } from "./log-file.ts";
 import { MEMORY_PATH, openDatabase } from "./open-database.ts";
@@ -149,13 +149,7 @@ async function openOn(
 
 function parsePath(path: string): string {
   if (path === MEMORY_PATH) return path;
-  const isUrl = typeof path === "string" && /^[a-z][a-z\d+.-]+:/iu.test(path);
-  if (isUrl || typeof path !== "string" || path === "") {
-    // The URL of a database may have a password in it.
-    const given = isUrl ? "a URL" : JSON.stringify(path);
-    throw new TypeError(`sqliteStore({ path }) must be the path of a file, or ":memory:", not ${given}.`);
-  }
-  return resolve(path);
+  return filePathOf(path, 'sqliteStore({ path }) must be the path of a file, or ":memory:"');
 }
 
 function parseMaxBytes(maxBytes: number | undefined, path: string): number | undefined {

@@ -7,7 +7,7 @@ import {
   parseDuration,
   STORE_SYNONYMS,
 } from "@countersign/protocol";
-import { checkProxy, MAX_BYTES_IN_MEMORY } from "@countersign/sender";
+import { checkProxy, looksLikeUrl, MAX_BYTES_IN_MEMORY } from "@countersign/sender";
 import { checkTls } from "./check-tls.ts";
 import type { GuardOptions } from "./guard.ts";
 import { isOfKind, LEAST_BYTES, OPTION_KINDS, OPTION_SYNONYMS } from "./option-kinds.ts";
@@ -74,19 +74,13 @@ function checkPath(name: "data" | "record", path: string | undefined): void {
   );
 }
 
-/** What begins like a URL. One letter is a drive of Windows. */
-const URL_START = /^(?:file:|[a-z][a-z\d+.-]+:\/\/)/iu;
-
 /** What Node reads of a name that is not UTF-8. */
 const REPLACEMENT = "\u{fffd}";
 
-/**
- * The system would make folders named after the parts of a URL. A name that is not UTF-8 leads Node to another folder than the one that
- * was named. The value is not repeated: the URL of a database may have a password in it.
- */
+/** A name that is not UTF-8 leads Node to another folder than the one that was named. */
 function checkDirectory(path: string | undefined): void {
   if (path === undefined) return;
-  if (URL_START.test(path)) {
+  if (looksLikeUrl(path)) {
     throw new ServerOptionsError(
       "`data`, or --data, is a URL. Give the path of a directory, without file:. For a PostgreSQL database, use `store`, or --store.",
     );
