@@ -159,6 +159,35 @@ describe("sender.expect()", () => {
     expect((await ended).state).toBe("failed");
   });
 
+  it("waits on for what fits when all of it was rejected, since another message may still be delivered", async () => {
+    const statuses = [400, 400, 200];
+    const { url } = await startReceiver(() => ({ status: statuses.shift() ?? 500 }));
+    const sender = await openSender({ url });
+    const { deliveries } = await sender.track({ ...USER, event: "Signed Up" });
+    const delivered = sender.expect({ event: "Signed Up" }, LATER).delivered();
+    await sender.expect({ event: "Signed Up" }).failed();
+    const again = await sender.resend(deliveries[0] ?? "");
+    await sender.expect(again).failed();
+    const other = await sender.track({ ...USER, event: "Signed Up" });
+
+    expect((await delivered).id).toBe(other.deliveries[0]);
+  });
+
+  it("waits on for a receipt when one of two endpoints has rejected it, since the other may still accept it", async () => {
+    const rejecting = await startReceiver(() => ({ status: 400 }));
+    const statuses = [503, 200];
+    const { url } = await startReceiver(() => ({ status: statuses.shift() ?? 500 }));
+    const clock = virtualClock();
+    const endpoints = [{ url: rejecting.url }, { url }];
+    const sender = await openSender({ sources: [{ name: "shop", destinations: [{ endpoints }] }], clock });
+    const receipt = await sender.track({ ...USER, event: "Signed Up" });
+    await clock.advance(0);
+    const delivered = sender.expect(receipt, LATER).delivered();
+    await clock.advance("1h");
+
+    expect((await delivered).attempts.map(({ status }) => status).toSorted()).toEqual([200, 400, 503]);
+  });
+
   it("takes the oldest message that fits, of the destination that is meant", async () => {
     const first = await startReceiver();
     const second = await startReceiver();
