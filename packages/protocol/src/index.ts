@@ -62,7 +62,15 @@ export {
 export { isSharedByRepeats, repeatContent } from "./repeat-content.ts";
 export { parseRetryAfter } from "./retry-after.ts";
 export { systemClock, type SystemClockOptions } from "./system-clock.ts";
-export { codeOf, connectionMessageOf, errorOf, isError, messageOf, type ErrorRead } from "./thrown.ts";
+export {
+  codeOf,
+  connectionMessageOf,
+  errorOf,
+  fileMessageOf,
+  isError,
+  messageOf,
+  type ErrorRead,
+} from "./thrown.ts";
 export { formatTimestamp, isTimestamp, parseTimestamp } from "./timestamps.ts";
 export { ValidationError, type CallRule } from "./validation-error.ts";
 export { virtualClock, type VirtualClock } from "./virtual-clock.ts";

@@ -26,6 +26,14 @@ export function messageOf(thrown: unknown): string {
   return (isError(thrown) && thrown.message) || codeOf(thrown) || String(thrown);
 }
 
+/** What Node says of a quota that is used up, on Linux and on macOS: it knows the number alone. */
+const NAMELESS_QUOTA = /(Unknown system error -(?:122|69)): \1/;
+
+/** The message of an error of a file, to be read by a person. It names a quota that is used up, as Node names a full disk. */
+export function fileMessageOf(thrown: unknown): string {
+  return messageOf(thrown).replace(NAMELESS_QUOTA, "EDQUOT: disk quota exceeded");
+}
+
 /** What Node 24 adds to what it says of a certificate: an option of its own, where we say what to pass to ours. */
 const ADVICE_OF_NODE = /; [^;]*--use-system-ca$/;
 

@@ -1,4 +1,11 @@
-import { codeOf, connectionMessageOf, errorOf, isError, limitStacks } from "@countersign/protocol";
+import {
+  codeOf,
+  connectionMessageOf,
+  errorOf,
+  fileMessageOf,
+  isError,
+  limitStacks,
+} from "@countersign/protocol";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
 
@@ -17,6 +24,18 @@ const WRONG_VERSION = Object.assign(
   ),
   { code: "ERR_SSL_WRONG_VERSION_NUMBER", reason: "wrong version number" },
 );
+
+it.each([
+  ["Unknown system error -122: Unknown system error -122, write", "EDQUOT: disk quota exceeded, write"],
+  ["Unknown system error -69: Unknown system error -69, open '/x'", "EDQUOT: disk quota exceeded, open '/x'"],
+  ["ENOSPC: no space left on device, write", "ENOSPC: no space left on device, write"],
+  [
+    "Unknown system error -41: Unknown system error -41, read",
+    "Unknown system error -41: Unknown system error -41, read",
+  ],
+])("a quota that is used up has a name, like a full disk: %s", (said, text) => {
+  expect(fileMessageOf(new Error(said))).toBe(text);
+});
 
 describe("connectionMessageOf", () => {
   it("leaves out how Node is to be run: whoever runs a command or an app passes an option of it", () => {

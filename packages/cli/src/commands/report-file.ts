@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { resolve } from "node:path";
-import { messageOf } from "@countersign/protocol";
+import { fileMessageOf } from "@countersign/protocol";
 import { UsageError } from "../errors/usage-error.ts";
 import { tidyAtExit } from "../terminal/signals.ts";
 
@@ -22,7 +22,7 @@ export interface ReportFile {
 export async function openReportFile(name: string, cwd: string): Promise<ReportFile> {
   const cannotWrite = (error: unknown): never => {
     throw new UsageError(
-      `Cannot write the report to ${name}: ${messageOf(error)}. Give --junit a file that can be written.`,
+      `Cannot write the report to ${name}: ${fileMessageOf(error)}. Give --junit a file that can be written.`,
     );
   };
   const path = resolve(cwd, name);

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { makePrivateFolder } from "@countersign/sender";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isEveryAddress, messageOf } from "@countersign/protocol";
+import { fileMessageOf, isEveryAddress, messageOf } from "@countersign/protocol";
 import type { TlsOptions } from "@countersign/server";
 import { UsageError } from "../errors/usage-error.ts";
 import { createSelfSigned, isUsable, type SelfSigned } from "./self-signed.ts";
@@ -80,7 +80,7 @@ async function openSelfSigned(hosts: readonly string[], data: string | undefined
 /** As on a disk that is full, or in a container whose file system is read-only. */
 function notWritten(error: unknown): never {
   throw new UsageError(
-    `The certificate of --tls-self-signed cannot be written: ${messageOf(error)}. Give --data a directory that can be written.`,
+    `The certificate of --tls-self-signed cannot be written: ${fileMessageOf(error)}. Give --data a directory that can be written.`,
   );
 }
 
@@ -89,7 +89,7 @@ function makeDataFolder(data: string): void {
     makePrivateFolder(data);
   } catch (error) {
     throw new UsageError(
-      `The data directory ${data} cannot be created: ${messageOf(error)}. Give --data another one.`,
+      `The data directory ${data} cannot be created: ${fileMessageOf(error)}. Give --data another one.`,
     );
   }
 }

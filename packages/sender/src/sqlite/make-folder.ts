@@ -1,6 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { messageOf } from "@countersign/protocol";
+import { fileMessageOf } from "@countersign/protocol";
 import { StoreError } from "../store/store-error.ts";
 
 /**
@@ -21,7 +21,7 @@ export function makeFolderOf(path: string): void {
   try {
     makePrivateFolder(folder);
   } catch (cause) {
-    const reason = messageOf(cause);
+    const reason = fileMessageOf(cause);
     throw new StoreError(
       "ERR_STORE_OPEN",
       `The store ${path} cannot be opened: its folder ${folder} cannot be created. Check the path and its permissions, or create the folder. (${reason})`,

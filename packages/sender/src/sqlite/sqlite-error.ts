@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from "@countersign/protocol";
+import { codeOf, fileMessageOf } from "@countersign/protocol";
 import { StoreError, type StoreErrorCode } from "../store/store-error.ts";
 
 /** The code of our own error about a file that is no longer where it was opened. */
@@ -12,8 +12,8 @@ const CANNOT_BE_OPENED =
 const CANNOT_BE_USED =
   "could not be read or written. Check its disk: it may be full or failing, or there is a quota, or a limit on the size of a file.";
 
-/** What the system says of a call, as of a disk that is gone: `EIO`, `ESTALE`, `ENOTCONN`. */
-const SYSTEM_CODE = /^E[A-Z\d]+$/u;
+/** What the system says of a call, as of a disk that is gone: `EIO`, `ESTALE`, `ENOTCONN`; of a quota, Node knows the number alone. */
+const SYSTEM_CODE = /^(?:E[A-Z\d]+$|Unknown system error)/u;
 
 const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, problem: string])[] = [
   ["SQLITE_FULL", "ERR_STORE_FULL", "is full. Free disk space, or raise maxBytes."],
@@ -44,7 +44,7 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
 export function storeErrorOf(cause: unknown, path: string): StoreError {
   if (cause instanceof StoreError) return cause;
   const code = codeOf(cause) ?? "";
-  const message = messageOf(cause);
+  const message = fileMessageOf(cause);
   const meaning = MEANINGS.find(([prefix]) => code.startsWith(prefix));
   if (meaning !== undefined)
     return new StoreError(meaning[1], `The store ${path} ${meaning[2]} (${message})`, cause);
@@ -74,7 +74,7 @@ export function closedError(path: string): StoreError {
 export function unknownErrorOf(cause: unknown, path: string): StoreError {
   return new StoreError(
     "ERR_STORE_UNKNOWN",
-    `The store ${path} could not be flushed to disk, so whether it is stored is not known. Check its disk: it may be full or failing. (${messageOf(cause)})`,
+    `The store ${path} could not be flushed to disk, so whether it is stored is not known. Check its disk: it may be full or failing. (${fileMessageOf(cause)})`,
     cause,
   );
 }

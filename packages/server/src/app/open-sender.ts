@@ -1,4 +1,4 @@
-import { type Clock, messageOf } from "@countersign/protocol";
+import { type Clock, fileMessageOf } from "@countersign/protocol";
 import {
   createSender,
   createTransport,
@@ -73,7 +73,7 @@ export function makeDirectory(path: string): void {
   } catch (error) {
     throw new ServerError(
       "ERR_DATA_UNREADABLE",
-      `The data directory ${path} cannot be created: ${messageOf(error)}. Give --data another one.`,
+      `The data directory ${path} cannot be created: ${fileMessageOf(error)}. Give --data another one.`,
       error,
     );
   }

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import type Database from "libsql";
-import { messageOf } from "@countersign/protocol";
+import { fileMessageOf } from "@countersign/protocol";
 import {
   inTransaction,
   loadLibsql,
@@ -111,7 +111,7 @@ function makePrivate(path: string): void {
 function unusable(path: string, error: unknown, fix: string): ServerError {
   return new ServerError(
     "ERR_DATA_UNREADABLE",
-    `${path} cannot be used: ${messageOf(error)}. ${fix}, or use another data directory.`,
+    `${path} cannot be used: ${fileMessageOf(error)}. ${fix}, or use another data directory.`,
     error,
   );
 }

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
-import { messageOf } from "@countersign/protocol";
+import { fileMessageOf } from "@countersign/protocol";
 import { makeFilePrivate } from "@countersign/sender";
 import { ServerError } from "../errors/server-error.ts";
 import { digestOf, recordedBefore } from "./recorded-before.ts";
@@ -54,7 +54,7 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
         onError(
           new ServerError(
             "ERR_RECORD_FILE",
-            `Nothing more is recorded into ${file}: ${messageOf(error)}. Make room, or correct its permissions, and start again.`,
+            `Nothing more is recorded into ${file}: ${fileMessageOf(error)}. Make room, or correct its permissions, and start again.`,
             error,
           ),
         );
@@ -84,7 +84,7 @@ function openForAppending(file: string): number {
     if (descriptor !== undefined) closeSync(descriptor);
     throw new ServerError(
       "ERR_RECORD_FILE",
-      `Cannot record into ${file}: ${messageOf(error)}. Give --record a file that can be written.`,
+      `Cannot record into ${file}: ${fileMessageOf(error)}. Give --record a file that can be written.`,
       error,
     );
   }

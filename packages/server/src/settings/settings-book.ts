@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { codeOf, isObject, messageOf, parseJson } from "@countersign/protocol";
+import { codeOf, fileMessageOf, isObject, messageOf, parseJson } from "@countersign/protocol";
 import { SettingsError, type SourceSettings } from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
 import { replaceFile } from "../replace-file.ts";
@@ -89,7 +89,7 @@ export class SettingsBook {
     } catch (error) {
       throw unusable(
         this.#path,
-        `cannot be written: ${messageOf(error)}. Make room, or correct its permissions.`,
+        `cannot be written: ${fileMessageOf(error)}. Make room, or correct its permissions.`,
         error,
       );
     }
