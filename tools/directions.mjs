@@ -36,6 +36,7 @@ export const LAYERS = {
     "allowed-methods.ts",
     "over-tls.ts",
     "broken-request.ts",
+    "open-api",
     "errors",
     "settings",
     "shapes",

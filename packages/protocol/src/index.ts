@@ -52,6 +52,7 @@ export {
   missingField,
   OBJECT_FIELDS,
   recordCall,
+  REQUIRED_FIELDS,
   serializeCall,
   TEXT_FIELDS,
   writeCall,

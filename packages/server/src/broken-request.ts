@@ -1,9 +1,18 @@
-import { STATUS_CODES, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-const STATUSES: Readonly<Record<string, readonly [status: number, code: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, "headers_too_large"],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "request_timeout"],
+/** How a request is answered that no route is found for, by its code: the status, and the message. */
+export const BROKEN_REQUESTS = {
+  malformed_request: { status: 400, message: "Bad Request" },
+  malformed_url: { status: 400, message: "Malformed URL" },
+  request_timeout: { status: 408, message: "Request Timeout" },
+  headers_too_large: { status: 431, message: "Request Header Fields Too Large" },
+} as const;
+
+/** What Node says of some of them. */
+const CODES: Readonly<Record<string, keyof typeof BROKEN_REQUESTS>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
 /** Who is told of a client that speaks a known protocol other than HTTP. */
@@ -40,8 +49,8 @@ export function answerBrokenRequest(
     socket.destroy();
     return;
   }
-  const [status, code] = STATUSES[error.code ?? ""] ?? [400, "malformed_request"];
-  const message = STATUS_CODES[status] ?? "";
+  const code = CODES[error.code ?? ""] ?? "malformed_request";
+  const { status, message } = BROKEN_REQUESTS[code];
   const body = JSON.stringify({ success: false, code, message });
   const head = `HTTP/1.1 ${status} ${message}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`;
   socket.end(head + body, () => socket.destroy());
@@ -50,7 +59,10 @@ export function answerBrokenRequest(
 /** Answers a path that cannot be decoded, which no route can be found for: under `/v1` as clients read it, elsewhere as a problem. */
 export function answerMalformedUrl(url: string, response: ServerResponse): void {
   const [type, body] = FOR_CLIENTS.test(url)
-    ? ["application/json", { success: false, code: "malformed_url", message: "Malformed URL" }]
+    ? [
+        "application/json",
+        { success: false, code: "malformed_url", message: BROKEN_REQUESTS.malformed_url.message },
+      ]
     : ["application/problem+json", MALFORMED_URL];
   response.writeHead(400, { "content-type": type }).end(JSON.stringify(body));
 }

@@ -16,8 +16,9 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/deliveries",
     id: "listDeliveries",
-    summary:
-      "A page of deliveries, newest first, without requests and answers. Every parameter must match. If a parameter is repeated, one of its values must match.",
+    summary: "A page of deliveries, newest first, without requests and answers.",
+    description:
+      "Every parameter must match. If a parameter is repeated, one of its values must match. Pass `next` of the answer as `after` for the next page.",
     query: { ...FILTER_PARAMETERS, ...PAGE_PARAMETERS },
     answer: { status: 200, schema: ref("DeliveryPage") },
     async handle({ sender }, { query }) {
@@ -29,8 +30,9 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/deliveries/count",
     id: "countDeliveries",
-    summary:
-      "How many deliveries match, and the last event of the stream that is counted: who follows the stream adds what was accepted after it.",
+    summary: "How many deliveries match, and the last event of the stream that is counted.",
+    description:
+      "Who follows the stream adds what was accepted after that event. The parameters are those of the list.",
     query: FILTER_PARAMETERS,
     answer: { status: 200, schema: ref("Count") },
     async handle({ sender, events: { log } }, { query }) {
@@ -45,6 +47,8 @@ export const deliveryOperations: readonly Operation[] = [
     id: "getDelivery",
     summary:
       "One delivery with every attempt, its exact body, its signature, and a curl command for each endpoint.",
+    description:
+      "Credentials are shown as `(hidden)`. `why` says how the delivery came to its state, and `advice` what to do about it.",
     answer: { status: 200, schema: ref("DeliveryDetail") },
     errors: { 404: "Delivery not found." },
     async handle(context, { params }) {
@@ -56,7 +60,9 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/skipped",
     id: "listSkipped",
-    summary: "A page of accepted calls that went to no destination, newest first. The last 10,000 are kept.",
+    summary: "A page of accepted calls that went to no destination, newest first.",
+    description:
+      "Each has the reason, such as a blocked event, and what to do about it. The last 10,000 are kept.",
     query: { ...SKIPPED_PARAMETERS, ...PAGE_PARAMETERS },
     answer: { status: 200, schema: ref("SkippedPage") },
     async handle({ sender }, { query }) {
@@ -69,7 +75,9 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/rejections",
     id: "listRejections",
-    summary: "Rejected messages, newest first, each with its reason. The last thousand are kept.",
+    summary: "Rejected messages, newest first, each with its reason.",
+    description:
+      "Clients were answered 200 for these, unless they asked for strict mode. The last thousand are kept, without their write key.",
     query: { limit: LIMIT },
     answer: { status: 200, schema: { type: "array", items: ref("Rejection") } },
     handle: ({ ledger }, { query }) =>
@@ -81,7 +89,8 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/warnings",
     id: "listWarnings",
-    summary: "Warnings about accepted messages, newest first. The last thousand since the start are kept.",
+    summary: "Warnings about accepted messages, newest first.",
+    description: "The messages were forwarded all the same. The last thousand since the start are kept.",
     query: { limit: LIMIT },
     answer: { status: 200, schema: { type: "array", items: ref("Warning") } },
     handle: ({ warnings }, { query }) => warnings.list(Number(query["limit"])),
@@ -90,8 +99,9 @@ export const deliveryOperations: readonly Operation[] = [
     method: "GET",
     path: "/events",
     id: "streamEvents",
-    summary:
-      "A stream of events from now on, as server-sent events. It begins with `hello`, or with `reset` when events after Last-Event-ID (or `after`) are no longer kept or come from another run: then read everything again.",
+    summary: "A stream of events from now on, as server-sent events.",
+    description:
+      "It begins with `hello`, or with `reset` when events after Last-Event-ID (or `after`) are no longer kept or come from another run: then read everything again. The data of a message is an `Event`.",
     query: {
       after: { type: "string", description: "The id of the last event that you have, like Last-Event-ID." },
       every: {

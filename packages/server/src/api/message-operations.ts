@@ -28,7 +28,9 @@ export const messageOperations: readonly Operation[] = [
     path: "/messages",
     id: "sendMessage",
     summary:
-      'Takes a call with its `type`, or `{"type":"delete","userId"}`, as the client library does, and answers with the receipt. Unlike `/v1`, an unknown field is an error, and a message that comes again is sent again, also with the same `messageId`. With `check`, it only says what is wrong.',
+      'Takes a call with its `type`, or `{"type":"delete","userId"}`, as the client library does, and answers with the receipt.',
+    description:
+      "Unlike `/v1`, an unknown field is an error, and a message that comes again is sent again, also with the same `messageId`. With `check`, it only says what is wrong.",
     query: {
       source: { type: "string", description: "Name of the source; may be left out when there is one." },
       check: { type: "boolean", description: "Stores nothing, and answers 200 with every mistake." },

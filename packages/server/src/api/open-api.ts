@@ -1,46 +1,33 @@
-import { ref, type Schema, type Schemas } from "./operation.ts";
+import { documentOf, headersOf, optionalParameters, pathParameters } from "../open-api/document.ts";
+import { ref, type Schema, type Schemas, SECONDS, TEXT } from "../open-api/schema.ts";
 import { operations, TAGS } from "./operations.ts";
 import { schemas } from "./schemas.ts";
 
 /** The headers of errors, by status, as `answerWithProblems` and the guard set them. */
 const ERROR_HEADERS: Readonly<Record<string, Schemas>> = {
   401: { "WWW-Authenticate": { type: "string", const: "Bearer" } },
-  503: { "Retry-After": { type: "string", description: "Seconds." } },
+  503: { "Retry-After": SECONDS },
 };
 
 /** The OpenAPI 3.1 document of the control API. */
 export function openApiDocument(): Schema {
-  const paths: Record<string, Record<string, Schema>> = {};
-  for (const operation of operations) {
-    const path = (paths[`/api${operation.path}`] ??= {});
-    path[operation.method.toLowerCase()] = describe(operation);
-  }
-  return {
-    openapi: "3.1.0",
-    info: {
-      title: "Countersign control API",
-      version: "1.0.0",
-      description: "Shows what a countersign server forwards and with what results, and injects faults.",
-      license: { name: "MIT", identifier: "MIT" },
-    },
-    servers: [{ url: "/", description: "The server that this document comes from." }],
-    tags: TAGS.map((name) => ({ name })),
-    paths,
-    components: {
-      schemas,
-      securitySchemes: {
-        token: { type: "http", scheme: "bearer", description: "Only on a server with --token." },
-      },
+  return documentOf({
+    title: "Countersign control API",
+    description: "Shows what a countersign server forwards and with what results, and injects faults.",
+    prefix: "/api",
+    tags: TAGS,
+    operations,
+    describe,
+    schemas,
+    securitySchemes: {
+      token: { type: "http", scheme: "bearer", description: "Only on a server with --token." },
     },
     security: [{}, { token: [] }],
-  };
+  });
 }
 
 function describe({
-  id,
   method,
-  tag,
-  summary,
   path,
   query = {},
   headers = [],
@@ -50,14 +37,6 @@ function describe({
   answers = {},
   errors = {},
 }: (typeof operations)[number]): Schema {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: "path",
-    required: true,
-    schema: { type: "string" },
-  }));
-  const inHeaders = headers.map((name) => ({ name, in: "header", schema: { type: "string" } }));
-  const inQuery = Object.entries(query).map(([name, schema]) => ({ name, in: "query", schema }));
   const problems = {
     400: "The request is malformed.",
     401: "The token is missing.",
@@ -69,10 +48,11 @@ function describe({
     ...errors,
   };
   return {
-    operationId: id,
-    tags: [tag],
-    summary,
-    parameters: [...inPath, ...inQuery, ...inHeaders],
+    parameters: [
+      ...pathParameters(path),
+      ...optionalParameters("query", query),
+      ...optionalParameters("header", textsOf(headers)),
+    ],
     ...(body && {
       requestBody: { required: bodyIsOptional !== true, content: { "application/json": { schema: body } } },
     }),
@@ -80,7 +60,7 @@ function describe({
       [answer.status]: {
         description: "Done.",
         ...(answer.headers && {
-          headers: headersOf(Object.fromEntries(answer.headers.map((name) => [name, { type: "string" }]))),
+          headers: headersOf(textsOf(answer.headers)),
         }),
         ...(answer.schema && { content: { [answer.type ?? "application/json"]: { schema: answer.schema } } }),
       },
@@ -104,9 +84,7 @@ function describe({
   };
 }
 
-/** Headers that an answer always has, by name. */
-function headersOf(schemas: Schemas): Schema {
-  return Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, { required: true, schema }]),
-  );
+/** Headers whose values are texts. */
+function textsOf(names: readonly string[]): Schemas {
+  return Object.fromEntries(names.map((name) => [name, TEXT]));
 }

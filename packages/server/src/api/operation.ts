@@ -11,6 +11,8 @@ import type { ResendJobs } from "../jobs/resend-jobs.ts";
 import type { StoreRoom } from "../live/store-room.ts";
 import type { WarningList } from "../live/warning-list.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { DescribedOperation } from "../open-api/document.ts";
+import type { Schema, Schemas } from "../open-api/schema.ts";
 import type { SettingsBook } from "../settings/settings-book.ts";
 import type { SettingsVersions } from "../settings/settings-versions.ts";
 
@@ -53,11 +55,7 @@ export interface ServerInfo {
   readonly onlyDeliveriesConnect: string | undefined;
 }
 
-/** A JSON Schema, 2020-12. */
-export type Schema = Readonly<Record<string, unknown>>;
-
-/** Schemas by their name. */
-export type Schemas = Readonly<Record<string, Schema>>;
+export { ref, type Schema, type Schemas } from "../open-api/schema.ts";
 
 /** What a handler is given: validated, so its casts state what the schema has checked. */
 export interface OperationInput {
@@ -69,12 +67,7 @@ export interface OperationInput {
 }
 
 /** One operation of the control API: the route and its description are made from it, so they cannot disagree. */
-export interface Operation {
-  readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below `/api`, with `{parameters}`. */
-  readonly path: string;
-  readonly id: string;
-  readonly summary: string;
+export interface Operation extends Omit<DescribedOperation, "tag"> {
   /** Properties of the query string, all optional. */
   readonly query?: Schemas;
   readonly body?: Schema;
@@ -99,9 +92,4 @@ export interface Operation {
   /** Statuses of the errors that are its own, each with its meaning. */
   readonly errors?: Readonly<Record<number, string>>;
   handle(context: ApiContext, input: OperationInput): unknown;
-}
-
-/** A reference to a schema of the document's components. */
-export function ref(name: string): Schema {
-  return { $ref: `#/components/schemas/${name}` };
 }

@@ -36,6 +36,8 @@ export const recoveryOperations: readonly Operation[] = [
     id: "resendDelivery",
     summary:
       "Sends a delivery again to the same destination, as a new one: the same bytes, or a changed `body`; with a `fault`, if one is given.",
+    description:
+      "The original stays as it is. The answer is the receipt of the copy, and comes before its first attempt.",
     body: RESEND_BODY,
     bodyIsOptional: true,
     maxBodyBytes: 2_097_152,
@@ -51,8 +53,9 @@ export const recoveryOperations: readonly Operation[] = [
     method: "POST",
     path: "/deliveries/{id}/retry",
     id: "retryDelivery",
-    summary:
-      "Tries a waiting delivery now. One to a destination that is disabled, or has no settings, starts when that is enabled.",
+    summary: "Tries a waiting delivery now.",
+    description:
+      "One to a destination that is disabled, or has no settings, starts when that is enabled. If the try fails, the delivery waits again.",
     answer: { status: 200, schema: ref("Retried") },
     errors: { 404: NO_DELIVERY, 409: "It has ended, or is being sent." },
     async handle(context, { params }) {
@@ -75,8 +78,9 @@ export const recoveryOperations: readonly Operation[] = [
     method: "POST",
     path: "/deliveries/retry",
     id: "retryDeliveries",
-    summary:
-      "Tries every delivery now that matches the filter and waits for a later time. They start in the order in which they were accepted, at most `concurrency` of a destination at a time. A delivery that is being sent, or is due already, is left out, so this can be repeated. Those to a destination that is disabled, or has no settings, start when that is enabled. The answer comes before the attempts.",
+    summary: "Tries every delivery now that matches the filter and waits for a later time.",
+    description:
+      "They start in the order in which they were accepted, at most `concurrency` of a destination at a time; those to a destination that is disabled, or has no settings, start when that is enabled. A delivery that is being sent, or is due already, is left out, so this can be repeated. The answer comes before the attempts.",
     body: RETRY_ALL_BODY,
     answer: { status: 200, schema: ref("RetriedAll") },
     errors: { 422: "The filter leaves out pending deliveries." },
@@ -97,7 +101,9 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/deliveries/resend",
     id: "resendDeliveries",
     summary:
-      "Starts to send every delivery again that matches the filter and was accepted before now, each once. One that has failed is left out if a copy of it was delivered or waits. Events `resend` report its progress.",
+      "Starts to send every delivery again that matches the filter and was accepted before now, each once.",
+    description:
+      "The originals stay as they are. One that has failed is left out if a copy of it was delivered or waits. Events `resend` report its progress.",
     body: RESEND_ALL_BODY,
     answer: { status: 202, schema: ref("ResendJob") },
     errors: { 409: "Another job is running.", 422: "The filter is empty." },
@@ -119,6 +125,8 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/resends",
     id: "listResends",
     summary: "The last twenty jobs of this process, newest first.",
+    description:
+      "Each was started by `POST /api/deliveries/resend`. Those of earlier processes are not kept.",
     query: { limit: JOB_LIMIT },
     answer: { status: 200, schema: { type: "array", items: ref("ResendJob") } },
     handle: ({ resends }, { query }) => resends.list(Number(query["limit"])),
@@ -128,6 +136,8 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/resends/{id}",
     id: "getResend",
     summary: "The progress of a job.",
+    description:
+      "`matched` is how many deliveries it sends again, `resent` how many it has sent again so far. If it has failed, `error` says why.",
     answer: { status: 200, schema: ref("ResendJob") },
     errors: { 404: NO_JOB },
     handle: ({ resends }, { params }) => found(resends.find(params["id"] ?? ""), NO_JOB),
@@ -136,7 +146,8 @@ export const recoveryOperations: readonly Operation[] = [
     method: "DELETE",
     path: "/resends/{id}",
     id: "cancelResend",
-    summary: "Stops a job. Deliveries that it has already sent again remain.",
+    summary: "Stops a job.",
+    description: "Deliveries that it has already sent again remain. A job that has ended stays as it is.",
     answer: { status: 200, schema: ref("ResendJob") },
     errors: { 404: NO_JOB },
     handle: ({ resends }, { params }) => found(resends.cancel(params["id"] ?? ""), NO_JOB),
@@ -146,6 +157,8 @@ export const recoveryOperations: readonly Operation[] = [
     path: "/deliveries",
     id: "clearDeliveries",
     summary: "Removes deliveries that have ended and match; all of them without a parameter.",
+    description:
+      "Pending deliveries stay, and to ask for them is an error. What was removed cannot be sent again.",
     query: FILTER_PARAMETERS,
     answer: { status: 200, schema: ref("Cleared") },
     errors: { 422: "Pending deliveries cannot be removed." },

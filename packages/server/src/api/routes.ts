@@ -5,6 +5,7 @@ import { beginningOf } from "../ingest/beginning-of.ts";
 import { UNSAFE, unsafeNumberOf } from "../ingest/read-integers.ts";
 import { pointerPart, Problem, problemAt } from "./problem.ts";
 import { readQuery } from "./read-query.ts";
+import { addDocument } from "../open-api/add-document.ts";
 import { openApiDocument } from "./open-api.ts";
 import { operations } from "./operations.ts";
 
@@ -13,8 +14,7 @@ const MAX_BODY_BYTES = 262_144;
 
 /** Adds the control API to a scope, to be registered under `/api`. */
 export async function apiRoutes(scope: FastifyInstance, { context }: { context: ApiContext }): Promise<void> {
-  const document = JSON.stringify(openApiDocument());
-  scope.get("/openapi.json", async (_request, reply) => reply.type("application/json").send(document));
+  addDocument(scope, openApiDocument);
   readBodies(scope);
   for (const operation of operations) addRoute(scope, context, operation);
 }

@@ -42,8 +42,9 @@ export const settingsOperations: readonly Operation[] = [
     method: "GET",
     path: "/sources",
     id: "listSources",
-    summary:
-      "Every source with its destinations, and an ETag for all of them. Secrets, write keys and the values of static headers are not shown: `signed` says whether a secret is set.",
+    summary: "Every source with its destinations, and an ETag for all of them.",
+    description:
+      "Secrets, write keys and the values of static headers are not shown: `signed` says whether a secret is set. Send the ETag as `If-Match` with a change, so that it does not overwrite another one.",
     answer: { status: 200, schema: { type: "array", items: ref("Source") }, headers: ["ETag"] },
     handle(context, { reply }) {
       tellETag(context, reply);
@@ -54,8 +55,9 @@ export const settingsOperations: readonly Operation[] = [
     method: "GET",
     path: "/config",
     id: "getConfigFile",
-    summary:
-      "The sources as a `countersign.config.ts`. Secrets, write keys and the values of static headers are not in it: it reads each from an environment variable.",
+    summary: "The sources as a `countersign.config.ts`.",
+    description:
+      "Secrets, write keys and the values of static headers are not in it: it reads each from an environment variable.",
     answer: { status: 200, schema: TEXT, type: "text/plain; charset=utf-8" },
     handle({ sender, book }, { reply }) {
       reply.type("text/plain; charset=utf-8");
@@ -66,8 +68,9 @@ export const settingsOperations: readonly Operation[] = [
     method: "PUT",
     path: "/sources/{source}",
     id: "putSource",
-    summary:
-      "Adds a source, or changes one: what is left out stays as it is. Its destinations have operations of their own.",
+    summary: "Adds a source, or changes one.",
+    description:
+      "What is left out stays as it is, and its destinations have operations of their own. `note` says if the change ends with the server.",
     headers: ["If-Match", "If-None-Match"],
     body: SOURCE_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
@@ -109,7 +112,9 @@ export const settingsOperations: readonly Operation[] = [
     method: "DELETE",
     path: "/sources/{source}",
     id: "deleteSource",
-    summary: "Removes a source. Its pending deliveries wait until it is added again.",
+    summary: "Removes a source.",
+    description:
+      "Its pending deliveries wait until it is added again. `note` says if it comes back when the server starts again.",
     headers: ["If-Match"],
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED, 422: "The last source cannot be removed." },
@@ -128,7 +133,9 @@ export const settingsOperations: readonly Operation[] = [
     method: "PUT",
     path: "/sources/{source}/destinations/{destination}",
     id: "putDestination",
-    summary: "Adds a destination, or replaces the settings of one. Without `secret`, the old secret is kept.",
+    summary: "Adds a destination, or replaces the settings of one.",
+    description:
+      "Without `secret`, the old secret is kept; null removes it. A value of a header that is sent back as `(hidden)` is kept, too.",
     headers: ["If-Match", "If-None-Match"],
     body: DESTINATION_BODY,
     answer: { status: 200, schema: ref("Source"), headers: ["ETag"] },
@@ -150,7 +157,9 @@ export const settingsOperations: readonly Operation[] = [
     method: "DELETE",
     path: "/sources/{source}/destinations/{destination}",
     id: "deleteDestination",
-    summary: "Removes a destination. Its pending deliveries wait until it is added again.",
+    summary: "Removes a destination.",
+    description:
+      "Its pending deliveries wait until it is added again. `note` says if it comes back when the server starts again.",
     headers: ["If-Match"],
     answer: { status: 200, schema: ref("Removed"), headers: ["ETag"] },
     errors: { ...NO_SOURCE, ...STALE, ...UNSAVED },

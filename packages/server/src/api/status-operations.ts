@@ -16,6 +16,8 @@ export const statusOperations: readonly Operation[] = [
     id: "getStatus",
     summary:
       "The version and run of this server, its clock, where it keeps deliveries, and the state of the store.",
+    description:
+      "`budgetMs` is how long an endpoint may take, and `retryWindowMs` how long after its acceptance a delivery is tried. `faults` can be injected, and `certify` says whether audits can run.",
     answer: { status: 200, schema: ref("Status") },
     handle: statusJson,
   },
@@ -24,7 +26,8 @@ export const statusOperations: readonly Operation[] = [
     path: "/stats",
     id: "getStats",
     summary:
-      "Ended and pending deliveries: by source, by destination, by endpoint with response times, and by minute for the last hour; and the endpoints that accept forged messages. The deliveries of a destination with `configured: false` wait until it has settings again.",
+      "Ended and pending deliveries: by source, by destination, by endpoint with response times, and by minute for the last hour; and the endpoints that accept forged messages.",
+    description: "The deliveries of a destination with `configured: false` wait until it has settings again.",
     answer: { status: 200, schema: ref("Stats") },
     handle: async (context) => statsJson(await context.sender.stats(), context),
   },
@@ -33,6 +36,7 @@ export const statusOperations: readonly Operation[] = [
     path: "/reachability",
     id: "getReachability",
     summary: "Whether something listens at each endpoint: opens a connection and sends nothing.",
+    description: "What listens may reject messages all the same: audits find that out.",
     answer: { status: 200, schema: { type: "array", items: ref("Reachability") } },
     errors: { 409: "The server may not call private networks, or has a proxy." },
     handle({ sender, info }) {

@@ -15,6 +15,7 @@ export const testingOperations: readonly Operation[] = [
     path: "/faults",
     id: "listFaults",
     summary: "The active faults.",
+    description: "A fault is active until it was injected as often as requested, or is cancelled.",
     answer: { status: 200, schema: { type: "array", items: ref("Fault") } },
     handle: ({ faults }) => faults.active(),
   },
@@ -24,6 +25,7 @@ export const testingOperations: readonly Operation[] = [
     id: "injectFault",
     summary:
       "Injects a fault: into the next deliveries to a receiver, or into those that match; `rate_limit` is for clients of /v1.",
+    description: "It is injected once, or as often as `times` says. What was sent before stays as it is.",
     body: FAULT_BODY,
     answer: { status: 201, schema: ref("Fault") },
     errors: { 409: TOO_MANY_FAULTS },
@@ -40,6 +42,7 @@ export const testingOperations: readonly Operation[] = [
     path: "/faults/{id}",
     id: "cancelFault",
     summary: "Cancels a fault.",
+    description: "Deliveries that it was injected into stay as they are.",
     answer: { status: 204 },
     errors: { 404: NO_FAULT },
     handle({ faults }, { params }) {
@@ -51,6 +54,8 @@ export const testingOperations: readonly Operation[] = [
     path: "/clock",
     id: "getClock",
     summary: "The server's time, and to when a virtual clock is being advanced.",
+    description:
+      "`nextDueAt` is when the next delivery to an enabled destination is due; it is absent if none waits.",
     answer: { status: 200, schema: ref("Clock") },
     handle: clockJson,
   },
@@ -58,8 +63,8 @@ export const testingOperations: readonly Operation[] = [
     method: "POST",
     path: "/clock",
     id: "advanceClock",
-    summary:
-      "Advances a virtual clock, by a duration or to the `next` time when a delivery is due. Answers when every attempt that became due has ended.",
+    summary: "Advances a virtual clock, by a duration or to the `next` time when a delivery is due.",
+    description: "Answers when every attempt that became due has ended. The system clock cannot be advanced.",
     body: CLOCK_BODY,
     answer: { status: 200, schema: ref("Clock") },
     errors: { 409: "The server uses the system clock, or no delivery waits.", 422: "Not a duration." },

@@ -19,6 +19,8 @@ export const userOperations: readonly Operation[] = [
     id: "syncAudience",
     summary:
       "Sends an audience's changes: one identify message for each user who joined or left since the last sync.",
+    description:
+      "`userIds` are all of its members: who is not among them has left. A destination that was enabled since the last sync gets every member.",
     body: AUDIENCE_BODY,
     // A million wrong users would make a million errors; the sender checks them and stops at the first.
     checkedBody: {
@@ -42,8 +44,8 @@ export const userOperations: readonly Operation[] = [
     method: "PUT",
     path: "/computed-traits/{name}",
     id: "syncComputedTrait",
-    summary:
-      "Sends a computed trait's changes: one identify message for each user whose value changed. null removes the value.",
+    summary: "Sends a computed trait's changes: one identify message for each user whose value changed.",
+    description: "null removes the value. Users who are not in `values` keep theirs.",
     body: COMPUTED_TRAIT_BODY,
     maxBodyBytes: MAX_PROFILE_BYTES,
     answer: { status: 200, schema: ref("SyncReceipt") },
@@ -61,6 +63,8 @@ export const userOperations: readonly Operation[] = [
     path: "/deletions",
     id: "deleteUser",
     summary: "Reports a user's deletion: one delete message for each affected source.",
+    description:
+      "Without `sources`, every source is affected. A source without an enabled destination sends nothing.",
     body: DELETION_BODY,
     answer: { status: 201, schema: { type: "array", items: ref("Receipt") } },
     errors: { 422: "A source does not exist, or the user is not valid." },

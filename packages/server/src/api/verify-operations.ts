@@ -30,8 +30,9 @@ export const verifyOperations: readonly Operation[] = [
     method: "POST",
     path: "/verify",
     id: "verifySignature",
-    summary:
-      "Why a signature matches a body, or why it does not, as `countersign verify` says it: of a body with a `secret` or with that of a `destination`, or of an attempt of a `delivery` (default: the last one).",
+    summary: "Why a signature matches a body, or why it does not, as `countersign verify` says it.",
+    description:
+      "The body has a `secret` or that of a `destination`, or it is that of an attempt of a `delivery` (default: the last one). `expected` is the right signature; with the secret of a destination, it is told only of a delivery.",
     body: VERIFY_BODY,
     maxBodyBytes: 2_097_152,
     answer: { status: 200, schema: ref("Explanation") },

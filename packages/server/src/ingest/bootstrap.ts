@@ -1,16 +1,14 @@
 import type { FastifyRequest } from "fastify";
 import { isOverTls } from "../over-tls.ts";
 import type { Ingest } from "./ingest.ts";
-import type { Refusal } from "./refusal.ts";
+import { refusal, type Refusal } from "./refusal.ts";
 import { readWriteKey } from "./write-key.ts";
 
 /** The answer to a library whose write key belongs to no source. */
-export const UNKNOWN_WRITE_KEY: Refusal = {
-  status: 404,
-  code: "unknown_write_key",
-  message: "No source has this write key",
-  detail: "Configure the library with the write key of a source of this server.",
-};
+export const UNKNOWN_WRITE_KEY: Refusal = refusal(
+  "unknown_write_key",
+  "Configure the library with the write key of a source of this server.",
+);
 
 /**
  * What `AnalyticsBrowser.load({ writeKey, cdnURL })` of @segment/analytics-next asks for at

@@ -12,7 +12,7 @@ import {
   type IngestedCall,
   type Verdict,
 } from "./normalize-call.ts";
-import { tooLarge, type Refused } from "./refusal.ts";
+import { refusal, type Refused } from "./refusal.ts";
 import { UNSAFE, type UnsafeIntegers } from "./read-integers.ts";
 import { rejection, type Rejection, type RejectionReason, type Warning } from "./rejections.ts";
 import { takeTurns } from "./take-turns.ts";
@@ -92,7 +92,7 @@ export async function interpretRequest(request: IngestRequest): Promise<Interpre
 }
 
 function refused(detail: string): Refused {
-  return { ok: false, refusal: tooLarge(detail) };
+  return { ok: false, refusal: refusal("payload_too_large", detail) };
 }
 
 function rejectedWhole(reason: RejectionReason, body: unknown, detail?: string): Interpretation {

@@ -1,16 +1,14 @@
 import type { FastifyReply } from "fastify";
-import type { Refusal } from "./refusal.ts";
+import { refusal, type Refusal } from "./refusal.ts";
 
 /** One transparent dot. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 
 /** The answer to a pixel without a call. */
-export const NO_PIXEL_DATA: Refusal = {
-  status: 400,
-  code: "no_data",
-  message: "The pixel has no `data`",
-  detail: "Pass the call, with its `writeKey`, as base64 of its JSON: /v1/pixel/track?data=...",
-};
+export const NO_PIXEL_DATA: Refusal = refusal(
+  "no_data",
+  "Pass the call, with its `writeKey`, as base64 of its JSON: /v1/pixel/track?data=...",
+);
 
 /** The JSON of the call that a pixel carries: mail programs load images, and run no client library. */
 export function pixelCall(query: unknown): Buffer | undefined {

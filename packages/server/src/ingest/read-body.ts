@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import type { Readable } from "node:stream";
-import { tooLarge, type Refusal, type Refused } from "./refusal.ts";
+import { refusal, type Refusal, type Refused } from "./refusal.ts";
 
 /**
  * Beyond the limit, this many times the limit is still read and dropped: many clients read a response only after they have
@@ -73,9 +73,9 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
     let bytes: Buffer = EMPTY;
     let seen = 0;
     let held = 0;
-    let refusal: Refusal | undefined;
+    let refused: Refusal | undefined;
     const drop = (why: Refusal): void => {
-      refusal ??= why;
+      refused ??= why;
       bytes = EMPTY;
       budget.give(held);
       held = 0;
@@ -84,7 +84,9 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
       stopWaiting();
       stream.off("data", onData).off("end", settle).off("error", onBroken).off("close", onBroken);
       const release = (): void => budget.give(held);
-      resolve(refusal ? { ok: false, refusal } : { ok: true, bytes: bytes.subarray(0, held), release });
+      resolve(
+        refused ? { ok: false, refusal: refused } : { ok: true, bytes: bytes.subarray(0, held), release },
+      );
     };
     const stopWaiting = budget.wait(() => {
       drop(TOO_SLOW);
@@ -95,7 +97,7 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
       bytes = appended(bytes, held, chunk);
       held += chunk.length;
       // This very body was the one that had been awaited for longest.
-      if (refusal !== undefined) drop(refusal);
+      if (refused !== undefined) drop(refused);
     };
     const onBroken = (): void => {
       drop(ABORTED);
@@ -103,8 +105,8 @@ export function readBody(stream: Readable, maxBytes: number, budget: ByteBudget)
     };
     const onData = (chunk: Buffer): void => {
       seen += chunk.length;
-      if (seen > maxBytes) drop(tooLarge(`The limit is ${maxBytes} bytes.`));
-      else if (refusal === undefined) keep(chunk);
+      if (seen > maxBytes) drop(refusal("payload_too_large", `The limit is ${maxBytes} bytes.`));
+      else if (refused === undefined) keep(chunk);
       if (seen > maxBytes * DRAIN_FACTOR) settle();
     };
     stream.on("data", onData).on("end", settle).on("error", onBroken).on("close", onBroken);
@@ -128,24 +130,15 @@ function appended(bytes: Buffer, length: number, chunk: Buffer): Buffer {
   return room;
 }
 
-const TOO_SLOW: Refusal = {
-  status: 503,
-  code: "overloaded",
-  message: "The body took too long",
-  detail:
-    "The server reached its limit of unfinished request bodies, and this one was the oldest. Send it again.",
-};
+const TOO_SLOW = refusal(
+  "overloaded",
+  "The server reached its limit of unfinished request bodies, and this one was the oldest. Send it again.",
+  "The body took too long",
+);
 
-const ABORTED: Refusal = {
-  status: 400,
-  code: "body_aborted",
-  message: "The body ended early",
-  detail: "The connection closed before the whole body had arrived.",
-};
+const ABORTED = refusal("body_aborted", "The connection closed before the whole body had arrived.");
 
-const OVERLOADED: Refusal = {
-  status: 503,
-  code: "overloaded",
-  message: "Too much at once",
-  detail: "The server reached its limit of request bodies in memory. Try again shortly.",
-};
+const OVERLOADED = refusal(
+  "overloaded",
+  "The server reached its limit of request bodies in memory. Try again shortly.",
+);

@@ -44,6 +44,11 @@ export const REJECTION_REASONS: Readonly<Record<RejectionReason, string>> = {
   refused_by_sender: "The forwarding engine refused the message.",
 };
 
+/** The status that strict mode answers. */
+export function statusOf(reason: RejectionReason): 400 | 401 {
+  return reason === "no_write_key" || reason === "unknown_write_key" ? 401 : 400;
+}
+
 /** Something about an accepted message that its maker should know. */
 export interface Warning {
   readonly reason: "unsafe_integer";

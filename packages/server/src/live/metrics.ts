@@ -1,6 +1,7 @@
 import { isSlow } from "@countersign/sender/explain";
 import { ATTEMPT_OUTCOMES, END_STATES, SKIP_REASONS } from "@countersign/sender/store";
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
+import { REFUSALS } from "../ingest/refusal.ts";
 import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
 import { type KnownSeries, seriesOfDestinations, seriesOfSources } from "./known-series.ts";
 import { addStateGauges, type StateParts } from "./state-gauges.ts";
@@ -13,7 +14,7 @@ const REJECTED = Object.keys(REJECTION_REASONS) as readonly RejectionReason[];
 const WARNED: readonly Warning["reason"][] = ["unsafe_integer"];
 
 /** The codes of refusals after which clients send again: each is about the server, and not about the request. */
-const RETRIED = ["store_full", "unavailable", "overloaded"] as const;
+const RETRIED = Object.entries(REFUSALS).flatMap(([code, { status }]) => (status === 503 ? code : []));
 
 /** The counters of the server, and their form for Prometheus. */
 export interface Metrics {

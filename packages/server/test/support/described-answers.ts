@@ -1,11 +1,14 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { createServer } from "@countersign/server";
+import { send } from "./http.ts";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
 interface Described {
   readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
   readonly responses: Readonly<Record<string, DescribedAnswer>>;
 }
 
@@ -21,6 +24,7 @@ export interface OpenApi {
 }
 
 interface Answer {
+  readonly api: Api;
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -28,8 +32,39 @@ interface Answer {
   readonly text: string;
 }
 
-/** What every answer may have, and HTTP describes. */
+/** One of the two documents of a server. */
+interface Api {
+  /** What its paths begin with. */
+  readonly prefix: string;
+  /** The schema of errors, and their media type. */
+  readonly error: object;
+  readonly errorType: string;
+  /** Statuses of paths and methods that the document does not have, each with its headers. */
+  readonly elsewhere: Readonly<Record<number, readonly string[]>>;
+  /** What every answer has besides, which the document says in words. */
+  readonly ofAll: readonly string[];
+}
+
+const CONTROL: Api = {
+  prefix: "/api/",
+  error: { $ref: "#/components/schemas/Problem" },
+  errorType: "application/problem+json",
+  elsewhere: { 400: [], 401: ["www-authenticate"], 403: [], 404: [], 405: ["allow"] },
+  ofAll: [],
+};
+
+const INGESTION: Api = {
+  prefix: "/v1/",
+  error: { $ref: "#/components/schemas/Error" },
+  errorType: "application/json",
+  elsewhere: { 400: [], 404: [], 405: ["allow"] },
+  // Pages of any origin may read each of them.
+  ofAll: ["access-control-allow-origin", "access-control-expose-headers", "vary"],
+};
+
+/** What every answer may have, and HTTP or the Fetch standard describes. */
 const OF_HTTP = new Set([
+  "access-control-allow-credentials",
   "cache-control",
   "connection",
   "content-length",
@@ -39,17 +74,6 @@ const OF_HTTP = new Set([
   "transfer-encoding",
   "x-content-type-options",
 ]);
-
-/** Answers of paths and methods that the document does not have. */
-const ELSEWHERE: Readonly<Record<number, readonly string[]>> = {
-  400: [],
-  401: ["www-authenticate"],
-  403: [],
-  404: [],
-  405: ["allow"],
-};
-
-const PROBLEM = { $ref: "#/components/schemas/Problem" };
 
 const answers: Answer[] = [];
 
@@ -61,8 +85,9 @@ subscribe("http.server.request.start", (message) => {
     readonly request: IncomingMessage;
     readonly response: ServerResponse;
   };
-  const path = request.url?.split("?")[0] ?? "";
-  if (!path.startsWith("/api/")) return;
+  const path = asRead(request.url?.split("?")[0] ?? "");
+  const api = [CONTROL, INGESTION].find(({ prefix }) => path.startsWith(prefix));
+  if (api === undefined) return;
   const chunks: Buffer[] = [];
   const headers: OutgoingHttpHeaders = {};
   const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
@@ -95,41 +120,60 @@ subscribe("http.server.request.start", (message) => {
   response.once("finish", () => {
     const text = Buffer.concat(chunks).toString();
     const { statusCode: status } = response;
-    answers.push({ method: request.method ?? "", path, status, headers, text });
+    answers.push({ api, method: request.method ?? "", path, status, headers, text });
   });
 });
 
-let documented: Promise<OpenApi> | undefined;
+let documented: Promise<ReadonlyMap<Api, OpenApi>> | undefined;
 
-/** What a server says of its control API. */
-export function openApi(): Promise<OpenApi> {
+/** What a server says of both of its APIs. */
+function documents(): Promise<ReadonlyMap<Api, OpenApi>> {
   documented ??= (async () => {
     const server = await createServer({ to: "http://127.0.0.1:9/", port: 0 });
-    const { body } = await server.control("GET", "/openapi.json");
+    const read = async ({ prefix }: Api) =>
+      (await send(`${server.url}${prefix}openapi.json`)).json() as OpenApi;
+    const found = new Map([
+      [CONTROL, await read(CONTROL)],
+      [INGESTION, await read(INGESTION)],
+    ]);
     await server.close();
-    return body as OpenApi;
+    return found;
   })();
   return documented;
 }
 
+async function documentOf(api: Api): Promise<OpenApi> {
+  const document = (await documents()).get(api);
+  if (document === undefined) throw new Error(`${api.prefix} has no document`);
+  return document;
+}
+
+/** What a server says of its control API. */
+export function openApi(): Promise<OpenApi> {
+  return documentOf(CONTROL);
+}
+
+/** What a server says of its ingestion API. */
+export function ingestApi(): Promise<OpenApi> {
+  return documentOf(INGESTION);
+}
+
 /**
- * Fails if an answer of the control API since the last time was not as the OpenAPI document says: its status, its headers, its media
+ * Fails if an answer of the control API or the ingestion API since the last time was not as its OpenAPI document says: its status, its headers, its media
  * type and its body, or the events of a stream. It sees the answers of every server of the process, whoever asked.
  */
 export async function assertDescribed(): Promise<void> {
   const seen = answers.splice(0);
   const told = messages.splice(0);
   if (seen.length + told.length === 0) return;
+  const faults = new Set<string>();
+  for (const answer of seen) {
+    const fault = faultOf(await documentOf(answer.api), answer);
+    const { method, path, status, text } = answer;
+    if (fault !== undefined)
+      faults.add(`${method} ${path} answered ${status}: ${fault}. ${text.slice(0, 500)}`);
+  }
   const document = await openApi();
-  const faults = new Set(
-    seen.flatMap((answer) => {
-      const fault = faultOf(document, answer);
-      const { method, path, status, text } = answer;
-      return fault === undefined
-        ? []
-        : `${method} ${path} answered ${status}: ${fault}. ${text.slice(0, 500)}`;
-    }),
-  );
   for (const data of told)
     for (const event of [JSON.parse(data) as LiveEvent | readonly LiveEvent[]].flat()) {
       const mistakes = mistakesOf(document, schemaOfEvent(document, event), event);
@@ -140,11 +184,13 @@ export async function assertDescribed(): Promise<void> {
 }
 
 function faultOf(document: OpenApi, answer: Answer): string | undefined {
-  const { method, path, status, headers, text } = answer;
+  const { api, method, path, status, headers, text } = answer;
   const fullType = String(headers["content-type"] ?? "");
   const type = fullType.split(";")[0] ?? "";
-  if (path === "/api/openapi.json" && status === 200) return undefined;
-  const described = answerFor(document, method, path, status);
+  if (path === `${api.prefix}openapi.json` && status === 200) return undefined;
+  // The Fetch standard describes a preflight.
+  if (api === INGESTION && method === "OPTIONS" && status === 204) return undefined;
+  const described = answerFor(document, answer);
   if (described === undefined) return "the status is not described";
   const wanted = Object.entries(described.headers ?? {});
   const known = new Set(wanted.map(([name]) => name.toLowerCase()));
@@ -161,33 +207,44 @@ function faultOf(document: OpenApi, answer: Answer): string | undefined {
   return type.endsWith("json") ? mistakesOf(document, schema, JSON.parse(text)) : undefined;
 }
 
-function answerFor(
-  document: OpenApi,
-  method: string,
-  path: string,
+function answerFor(document: OpenApi, { api, method, path, status }: Answer): DescribedAnswer | undefined {
+  // A malformed path is refused before it is known what it names.
+  const isMalformed = path.includes("%") && status === 400;
+  const operation = isMalformed ? undefined : operationFor(document, method, path);
+  const described = operation ? operation.responses[status] : elsewhere(api, status);
+  const ofAll = isMalformed ? {} : requiredHeaders(api.ofAll);
+  return described && { ...described, headers: { ...described.headers, ...ofAll } };
+}
+
+function elsewhere(
+  { elsewhere: headersOf, error, errorType }: Api,
   status: number,
 ): DescribedAnswer | undefined {
-  // A malformed path is refused before it is known what it names.
-  const operation = path.includes("%") && status === 400 ? undefined : operationFor(document, method, path);
-  if (operation) return operation.responses[status];
-  const headers = ELSEWHERE[status]?.map((name) => [name, { required: true }]);
+  const headers = headersOf[status];
   return (
     headers && {
-      headers: Object.fromEntries(headers) as NonNullable<DescribedAnswer["headers"]>,
-      content: { "application/problem+json": { schema: PROBLEM } },
+      headers: requiredHeaders(headers),
+      content: { [errorType]: { schema: error } },
     }
   );
 }
 
+function requiredHeaders(names: readonly string[]): NonNullable<DescribedAnswer["headers"]> {
+  return Object.fromEntries(names.map((name) => [name, { required: true }]));
+}
+
 function operationFor({ paths }: OpenApi, method: string, path: string): Described | undefined {
-  // As the server reads them.
-  const plain = path.replaceAll(/\/+/g, "/").replace(/\/$/, "");
-  const exact = paths[plain];
+  const exact = paths[path];
   if (exact) return exact[method.toLowerCase()];
   const templates = Object.entries(paths).filter(([template]) =>
-    new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]*")}$`).test(plain),
+    new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]*")}$`).test(path),
   );
   return templates.map(([, operations]) => operations[method.toLowerCase()]).find((one) => one !== undefined);
+}
+
+/** A path as the server reads it. */
+function asRead(path: string): string {
+  return path.replaceAll(/\/+/g, "/").replace(/\/$/, "");
 }
 
 interface LiveEvent {
