@@ -35,7 +35,11 @@ function sharedErrors([{ responses }, ...others]) {
     .map(([status, { description }]) => [status, description]);
 }
 
-function sectionOf({ method, path, summary, parameters, requestBody, responses }, schemas, shared) {
+function sectionOf(
+  { method, path, summary, description, parameters, requestBody, responses },
+  schemas,
+  shared,
+) {
   const schema = requestBody && resolved(requestBody.content["application/json"].schema, schemas);
   const rows = [
     ...parameters.map(({ name, in: place, schema: type }) => [`\`${name}\``, place, typeOf(type, schemas)]),
@@ -48,7 +52,7 @@ function sectionOf({ method, path, summary, parameters, requestBody, responses }
   return [
     `## \`${method} ${path}\``,
     "",
-    sentence(summary),
+    `${sentence(summary)} ${description}`,
     "",
     ...(rows.length > 0 ? [table(["name", "in", "type"], rows), ""] : []),
     table(

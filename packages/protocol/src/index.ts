@@ -52,7 +52,6 @@ export {
   missingField,
   OBJECT_FIELDS,
   recordCall,
-  REQUIRED_FIELDS,
   serializeCall,
   TEXT_FIELDS,
   writeCall,

@@ -184,8 +184,8 @@ export interface MissingField {
 
 type RequiredFields = Pick<RecordedCall, "userId" | "anonymousId" | "event" | "groupId" | "previousId">;
 
-/** The fields that each type requires besides an identity, in the order of the Go library (spec 2.3), each with the rule that it is. */
-export const REQUIRED_FIELDS: {
+/** The fields that each type requires, in the order of the Go library (spec 2.3). */
+const REQUIRED_FIELDS: {
   readonly [T in CallType]?: readonly (readonly [keyof RequiredFields, MissingField["rule"]])[];
 } = {
   track: [["event", "missing_event"]],

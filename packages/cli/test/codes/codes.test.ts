@@ -5,7 +5,7 @@ import { runInNewContext } from "node:vm";
 import { audits } from "@countersign/certify";
 import { createSender } from "@countersign/sender";
 import { NO_ANSWER_CODES } from "@countersign/sender/explain";
-import { REJECTION_REASONS } from "@countersign/server";
+import { createServer, REJECTION_REASONS } from "@countersign/server";
 import { CODE_GROUPS, findCode } from "countersign/codes";
 import { describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
@@ -71,9 +71,15 @@ describe("every code has a page: a code that is added without one fails here", (
     expect(SOURCES.length).toBeGreaterThan(150);
   });
 
-  it("for answers of the server", () => {
+  it("for answers of the server", async () => {
     expect(withoutPage(/\bcode: "([a-z_]+)"/g, /^server.src.(?:ingest|app)/)).toEqual([]);
     expect(known).toContain("headers_too_large");
+    await using server = await createServer({ to: "http://127.0.0.1:9/", port: 0 });
+    const document = await (await fetch(`${server.url}/v1/openapi.json`)).text();
+    const lists = [...document.matchAll(/"code":\{"type":"string","enum":(\[[^\]]+\])/g)];
+    const described = new Set(lists.flatMap(([, codes = ""]) => JSON.parse(codes) as readonly string[]));
+    expect(described).toContain("method_not_allowed");
+    expect([...described].filter((code) => !known.has(code))).toEqual([]);
   });
 
   it("for reasons of rejections, and codes of attempts", () => {

@@ -10,8 +10,8 @@ export const REFUSALS = {
   unknown_write_key: { status: 404, message: "No source has this write key" },
   method_not_allowed: { status: 405, message: "Use another method" },
   rate_limited: { status: 429, message: "Too many requests" },
-  unavailable: { status: 503, message: "The messages could not be stored" },
   store_full: { status: 503, message: "The store is full" },
+  unavailable: { status: 503, message: "The messages could not be stored" },
   overloaded: { status: 503, message: "Too much at once" },
 } as const;
 

@@ -54,12 +54,12 @@ export async function ingestRoutes(
     return refuse({ reply, ingest }, refusal("method_not_allowed", detail, use));
   });
   addDocument(scope, ingestDocument);
-  for (const { method, path, handle } of ingestOperations)
+  for (const operation of ingestOperations)
     scope.route({
-      method,
-      url: path.replaceAll(/\{(\w+)\}/g, ":$1"),
+      method: operation.method,
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ":$1"),
       exposeHeadRoute: false,
-      handler: async (request, reply) => handle({ request, reply, ingest, budget, room }),
+      handler: async (request, reply) => operation.handle({ request, reply, ingest, budget, room }),
     });
 }
 
@@ -70,5 +70,5 @@ const STORE_FULL = refusal(
 
 const NOT_FOUND = refusal(
   "not_found",
-  "The paths are /v1/batch, /v1/import and /v1/{identify,track,page,screen,group,alias}.",
+  "The paths are /v1/batch, /v1/import and /v1/{identify,track,page,screen,group,alias}. /v1/openapi.json describes them, and those of browser libraries.",
 );

@@ -3,13 +3,15 @@ import {
   CALL_TYPES,
   MAX_BATCH_MESSAGES,
   MAX_MESSAGE_ID_LENGTH,
+  missingField,
   OBJECT_FIELDS,
-  REQUIRED_FIELDS,
   TEXT_FIELDS,
   type CallType,
 } from "@countersign/protocol";
+import { BROKEN_REQUESTS } from "../broken-request.ts";
 import { COUNT, object, ref, type Schema, type Schemas, TEXT } from "../open-api/schema.ts";
 import { MAX_REJECTIONS_TOLD } from "./record-calls.ts";
+import { REFUSALS } from "./refusal.ts";
 import { REJECTION_REASONS } from "./rejections.ts";
 
 /** The name of the schema of a single call. */
@@ -80,7 +82,7 @@ function fieldSchema(field: TextField | ObjectField, required: boolean): Schema 
 
 /** A call, as `normalizeCall` takes it. Fields that its type does not have are ignored. */
 function callSchema(type: CallType): Schema {
-  const required: readonly string[] = (REQUIRED_FIELDS[type] ?? []).map(([field]) => field);
+  const required = requiredFields(type);
   const own = [...TEXT_FIELDS, ...OBJECT_FIELDS].filter((field) => CALL_FIELDS[type][field]);
   const fields = own.map((field) => [field, fieldSchema(field, required.includes(field))]);
   return {
@@ -89,6 +91,17 @@ function callSchema(type: CallType): Schema {
     ...(required.length > 0 && { required }),
     ...(!required.includes("userId") && { allOf: [IDENTIFIED] }),
   };
+}
+
+/** The fields without which a call is rejected, besides an identity: what the rules find missing, until they find nothing more. */
+function requiredFields(type: CallType): readonly string[] {
+  const given: Record<string, string> = {};
+  let missing = missingField(type, given);
+  while (missing !== undefined && missing.rule !== "no_user_anon_id") {
+    given[missing.field] = "x";
+    missing = missingField(type, given);
+  }
+  return Object.keys(given);
 }
 
 /** Has an identity. */
@@ -171,7 +184,11 @@ export const ingestSchemas: Schemas = {
   Error: object(
     {
       success: FAILED,
-      code: { type: "string", description: "What was wrong, for programs." },
+      code: {
+        type: "string",
+        enum: Object.keys({ ...REFUSALS, ...BROKEN_REQUESTS }),
+        description: "What was wrong, for programs. `countersign explain CODE` explains it.",
+      },
       message: { type: "string", description: "What was wrong, for people." },
       detail: { type: "string", description: "What to do." },
     },

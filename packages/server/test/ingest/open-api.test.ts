@@ -120,6 +120,10 @@ function nameOf(type: CallType): string {
   return `${type.charAt(0).toUpperCase()}${type.slice(1)}Call`;
 }
 
+function pages(count: number): readonly object[] {
+  return Array.from({ length: count }, () => ({ type: "page", userId: "u" }));
+}
+
 describe("the schemas of requests match what is taken and nothing that is rejected for its fields", () => {
   it.each(CALL_TYPES)("for %s calls", async (type) => {
     let taken = 0;
@@ -146,8 +150,8 @@ describe("the schemas of requests match what is taken and nothing that is reject
     ["none that is a list", { batch: {} }],
     ["an empty one", { batch: [] }],
     ["no object around it", []],
-    ["2,500 messages", { batch: Array(2_500).fill({ type: "page", userId: "u" }) }],
-    ["2,501 messages", { batch: Array(2_501).fill({ type: "page", userId: "u" }) }],
+    ["2,500 messages", { batch: pages(2_500) }],
+    ["2,501 messages", { batch: pages(2_501) }],
     ["an id that is too long", { batch: [], messageId: "x".repeat(100) }],
     ["what is no message", { batch: [null] }],
     [

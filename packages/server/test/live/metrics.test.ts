@@ -103,6 +103,17 @@ it("a counter of what is set up begins with 0, since Prometheus sees no increase
     );
 });
 
+it("a scraper that asks for OpenMetrics, as Prometheus does, gets the text format with the same names: else alerts would find no counter", async () => {
+  const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0 }));
+  const accept = "application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.7,*/*;q=0.1";
+  for (const headers of [{}, { accept }, { accept: "application/json" }, {}]) {
+    const { headers: answered, text } = await send(`${server.url}/metrics`, { headers });
+    expect(answered["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(text).toContain("# TYPE countersign_calls_accepted_total counter\n");
+    expect(text).toContain('\ncountersign_calls_accepted_total{source="default"} 0\n');
+  }
+});
+
 it("a destination that is disabled can be told by the metrics, and so can the calls that went nowhere since", async () => {
   const receiver = closing(await startReceiver());
   const server = closing(await createServer({ to: receiver.url, secret: SECRET, port: 0 }));

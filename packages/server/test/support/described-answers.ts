@@ -120,7 +120,16 @@ subscribe("http.server.request.start", (message) => {
   response.once("finish", () => {
     const text = Buffer.concat(chunks).toString();
     const { statusCode: status } = response;
-    answers.push({ api, method: request.method ?? "", path, status, headers, text });
+    // One of a sender without a server has neither API, and knows of neither.
+    const isNoServer = status === 404 && String(headers["content-type"]).startsWith(CONTROL.errorType);
+    answers.push({
+      api: isNoServer ? CONTROL : api,
+      method: request.method ?? "",
+      path,
+      status,
+      headers,
+      text,
+    });
   });
 });
 
