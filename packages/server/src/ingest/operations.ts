@@ -1,4 +1,5 @@
 import { CALL_TYPES, type CallType } from "@countersign/protocol";
+import type { Tag } from "../open-api/document.ts";
 import { ref } from "../open-api/schema.ts";
 import { rudderSettings, segmentSettings, UNKNOWN_WRITE_KEY } from "./bootstrap.ts";
 import { refuse, type ErrorCode, type IngestOperation, type RequestKind } from "./operation.ts";
@@ -11,7 +12,10 @@ const CALLS = "Calls";
 const BROWSERS = "Browsers";
 
 /** What operations are about. */
-export const TAGS: readonly string[] = [CALLS, BROWSERS];
+export const TAGS: readonly Tag[] = [
+  { name: CALLS, description: "What programs record, one call or many." },
+  { name: BROWSERS, description: "What browser libraries and pixels request." },
+];
 
 const OF_A_RECORDING: readonly ErrorCode[] = [
   "invalid_json",

@@ -1,5 +1,11 @@
 import { type Schema, type Schemas, TEXT } from "./schema.ts";
 
+/** What operations are about: generators of code make a part for each. */
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** An operation as both documents of the server describe it. */
 export interface DescribedOperation {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -7,7 +13,7 @@ export interface DescribedOperation {
   readonly path: string;
   /** Unique in its document. Generators of code make the name of a function from it. */
   readonly id: string;
-  /** What it is about. */
+  /** The name of what it is about. */
   readonly tag: string;
   /** What it does, or answers. */
   readonly summary: string;
@@ -21,7 +27,7 @@ export interface DocumentParts<Operation extends DescribedOperation> {
   readonly description: string;
   /** What each path begins with. */
   readonly prefix: string;
-  readonly tags: readonly string[];
+  readonly tags: readonly Tag[];
   readonly operations: readonly Operation[];
   /** What stands of an operation besides its name and its words: parameters, body, responses. */
   readonly describe: (operation: Operation) => Schema;
@@ -59,7 +65,7 @@ export function documentOf<Operation extends DescribedOperation>({
     openapi: "3.1.0",
     info: { title, version: "1.0.0", description, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: "/", description: "The server that this document comes from." }],
-    tags: tags.map((name) => ({ name })),
+    tags,
     paths,
     components: { schemas, securitySchemes },
     security,
