@@ -58,7 +58,7 @@ export function answerBrokenRequest(
 
 /** Answers a path that cannot be decoded, which no route can be found for: under `/v1` as clients read it, elsewhere as a problem. */
 export function answerMalformedUrl(url: string, response: ServerResponse): void {
-  const [type, body] = FOR_CLIENTS.test(url)
+  const [type, body] = isForClients(url)
     ? [
         "application/json",
         { success: false, code: "malformed_url", message: BROKEN_REQUESTS.malformed_url.message },
@@ -67,7 +67,10 @@ export function answerMalformedUrl(url: string, response: ServerResponse): void 
   response.writeHead(400, { "content-type": type }).end(JSON.stringify(body));
 }
 
-const FOR_CLIENTS = /^\/+v1(?:\/|$)/u;
+/** Whether a path is one of the ingestion API, whose clients read an error of their own form. */
+export function isForClients(path: string): boolean {
+  return /^\/+v1(?:\/|$)/u.test(path);
+}
 
 const MALFORMED_URL = {
   type: "about:blank",

@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
+import { isForClients } from "../broken-request.ts";
+import { headersForPages } from "../ingest/cors.ts";
 import { listenError } from "./listen.ts";
 import type { TlsOptions } from "./server-options.ts";
 
@@ -34,18 +36,21 @@ export async function answerMeanwhile<T>({ host, port, tls }: Address, open: () 
   }
 }
 
-function answer({ url = "" }: IncomingMessage, response: ServerResponse): void {
+function answer({ url = "", headers: { origin } }: IncomingMessage, response: ServerResponse): void {
   const [path = ""] = url.split("?");
   const [status, type, body] = answerOf(path);
-  const headers = { "content-type": type, ...(status === 503 && { "retry-after": "1" }) };
+  const headers = {
+    "content-type": type,
+    ...(status === 503 && { "retry-after": "1" }),
+    ...(isForClients(path) && headersForPages(origin)),
+  };
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
 function answerOf(path: string): readonly [status: number, type: string, body: object] {
   if (path === "/healthz") return [200, "application/json", { status: "ok" }];
-  return path.startsWith("/api/")
-    ? [503, "application/problem+json", PROBLEM]
-    : [503, "application/json", NOT_READY];
+  if (path.startsWith("/api/")) return [503, "application/problem+json", PROBLEM];
+  return [503, "application/json", isForClients(path) ? UNAVAILABLE : NOT_READY];
 }
 
 const DETAIL = "The server waits for its store. Send the request again.";
@@ -53,11 +58,13 @@ const DETAIL = "The server waits for its store. Send the request again.";
 /** Of the control API. */
 const PROBLEM = { type: "about:blank", title: "Service Unavailable", status: 503, detail: DETAIL };
 
-/** For health checks the `status`, for clients the rest. */
-const NOT_READY = {
-  status: "down",
+/** Of the ingestion API. */
+const UNAVAILABLE = {
   success: false,
   code: "unavailable",
   message: "The server is starting",
   detail: DETAIL,
 };
+
+/** Of what health checks ask for. */
+const NOT_READY = { status: "down", ...UNAVAILABLE };

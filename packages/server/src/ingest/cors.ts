@@ -11,20 +11,21 @@ const EXPOSED_HEADERS = "Retry-After, X-RateLimit-Reset";
  * such as `X-Retry-Count` on a retry or Rudder's `AnonymousId`. To be used for `/v1` only: nothing there reads a cookie.
  */
 export function openToBrowsers(scope: FastifyInstance): void {
-  scope.addHook("onRequest", (request, reply, done) => {
-    allowOrigin(request, reply);
+  scope.addHook("onRequest", ({ headers }, reply, done) => {
+    reply.headers(headersForPages(headers.origin));
     done();
   });
   scope.options("/*", async (request, reply) => answerPreflight(request, reply));
 }
 
-/** A page that sends with credentials accepts no `*`, so its own origin is named. */
-function allowOrigin({ headers: { origin } }: FastifyRequest, reply: FastifyReply): void {
-  reply
-    .header("access-control-allow-origin", origin ?? "*")
-    .header("access-control-expose-headers", EXPOSED_HEADERS)
-    .header("vary", "Origin");
-  if (origin !== undefined) reply.header("access-control-allow-credentials", "true");
+/** What lets a page read an answer. One that sends with credentials accepts no `*`, so its own origin is named. */
+export function headersForPages(origin: string | undefined): Readonly<Record<string, string>> {
+  return {
+    "access-control-allow-origin": origin ?? "*",
+    "access-control-expose-headers": EXPOSED_HEADERS,
+    vary: "Origin",
+    ...(origin !== undefined && { "access-control-allow-credentials": "true" }),
+  };
 }
 
 function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {

@@ -1,0 +1,42 @@
+import { sqliteStore } from "@countersign/sender";
+import { createServer } from "@countersign/server";
+import { expect, it } from "vitest";
+import { changedStore } from "../../../sender/test/support/changed-store.ts";
+import { send } from "../support/http.ts";
+import { freePort } from "../../../../tests/support/free-port.ts";
+import { closing } from "../../../../tests/support/resources.ts";
+
+it("while its store is opened, a server answers each API as its document says, and pages read that they are to wait", async () => {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  const store = changedStore(sqliteStore({ path: ":memory:" }), (original) => ({
+    open: async (context) => {
+      await opened;
+      return original.open(context);
+    },
+  }));
+  const port = await freePort();
+  const starting = createServer({ to: "http://127.0.0.1:9/", port, store });
+  const url = `http://127.0.0.1:${port}`;
+  await expect.poll(() => send(`${url}/healthz`).catch(() => undefined)).toMatchObject({ status: 200 });
+
+  const origin = "https://shop.example";
+  const call = { writeKey: "any", userId: "u1", event: "Ordered" };
+  for (const path of ["/v1/track", "//v1/batch"]) {
+    const answer = await send(url + path, { method: "POST", headers: { origin }, body: call });
+    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(answer.json()).toEqual({
+      success: false,
+      code: "unavailable",
+      message: "The server is starting",
+      detail: "The server waits for its store. Send the request again.",
+    });
+    expect(answer.headers["access-control-allow-origin"]).toBe(origin);
+    expect(answer.headers["access-control-expose-headers"]).toContain("Retry-After");
+  }
+  expect((await send(`${url}/api/status`)).json()).toMatchObject({ status: 503 });
+  expect((await send(`${url}/readyz`)).json()).toMatchObject({ status: "down" });
+  open();
+  closing(await starting);
+  expect((await send(`${url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+});
