@@ -1,7 +1,6 @@
-import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** How a request is answered that no route is found for, by its code: the status, and the message. */
+/** How a request is answered for which no route is looked up, by its code: the status, and the message. */
 export const BROKEN_REQUESTS = {
   malformed_request: { status: 400, message: "Bad Request" },
   malformed_url: { status: 400, message: "Malformed URL" },
@@ -56,28 +55,10 @@ export function answerBrokenRequest(
   socket.end(head + body, () => socket.destroy());
 }
 
-/** Answers a path that cannot be decoded, which no route can be found for: under `/v1` as clients read it, elsewhere as a problem. */
-export function answerMalformedUrl(url: string, response: ServerResponse): void {
-  const [type, body] = isForClients(url)
-    ? [
-        "application/json",
-        { success: false, code: "malformed_url", message: BROKEN_REQUESTS.malformed_url.message },
-      ]
-    : ["application/problem+json", MALFORMED_URL];
-  response.writeHead(400, { "content-type": type }).end(JSON.stringify(body));
-}
-
 /** Whether a path is one of the ingestion API, whose clients read an error of their own form. */
 export function isForClients(path: string): boolean {
   return /^\/+v1(?:\/|$)/u.test(path);
 }
-
-const MALFORMED_URL = {
-  type: "about:blank",
-  title: "Bad Request",
-  status: 400,
-  detail: "In the path, a percent sign must begin the code of a character, such as %20.",
-};
 
 const TLS_EXPECTED = "A client used TLS, but the server does not. Configure the client with an http: address";
 

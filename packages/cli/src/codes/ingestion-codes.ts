@@ -178,8 +178,9 @@ export const REQUEST_CODES: CodePages = {
     ),
   },
   malformed_url: {
-    cause: "The path has a percent sign that does not begin the code of a character in UTF-8.",
-    fix: "Encode the path.",
+    cause:
+      "The path has a percent sign that does not begin the code of a character in UTF-8, or a name of more than 512 characters.",
+    fix: "Encode the path, and use the write key of a source in it.",
     ...ts('await fetch(`${endpoint}/v1/${encodeURIComponent(callType)}`, { method: "POST", body });'),
   },
   malformed_request: {

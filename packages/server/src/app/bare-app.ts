@@ -3,7 +3,8 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { isDateTime } from "../api/date-time.ts";
 import { answerWithProblems } from "../api/answer-with-problems.ts";
 import { watchMethods } from "../allowed-methods.ts";
-import { answerBrokenRequest, answerMalformedUrl } from "../broken-request.ts";
+import { answerBrokenRequest } from "../broken-request.ts";
+import { answerMalformedUrl, MAX_NAME_LENGTH } from "./answer-malformed-url.ts";
 import { compileOnDemand } from "./compile-on-demand.ts";
 import { limitConnections } from "./connections.ts";
 import type { TlsOptions } from "./server-options.ts";
@@ -31,7 +32,11 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
   };
   const app = Fastify({
     // A host that is given with a slash at its end makes `//v1/track` of a client.
-    routerOptions: { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: 512 },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      maxParamLength: MAX_NAME_LENGTH,
+    },
     exposeHeadRoutes: false,
     // A call may have such names in its properties. They are kept as properties, and never assigned.
     onProtoPoisoning: "ignore",
@@ -43,9 +48,9 @@ export function createBareApp({ maxConnections, tls, onError }: BareAppOptions):
     // As an object of any kind, because the types make another server of it; at run time both have the same interface.
     ...(tls && ({ https: { ...limits, ...tls, handshakeTimeout: HEADERS_TIMEOUT_MS } } as object)),
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { onError, orTls: OR_TLS }),
-    frameworkErrors: (_error, { url }, reply) => {
+    frameworkErrors: (error, request, reply) => {
       reply.hijack();
-      answerMalformedUrl(url, reply.raw);
+      answerMalformedUrl(error, request, reply);
     },
     schemaController: { compilersFactory: compileOnDemand },
     // A body that says null or "u1" where a list belongs would else be taken for an empty text, false or a list of one, and 1e400,

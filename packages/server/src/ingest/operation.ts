@@ -8,17 +8,13 @@ import type { Ingest } from "./ingest.ts";
 import type { ByteBudget } from "./read-body.ts";
 import type { Refusal, RefusalCode } from "./refusal.ts";
 
-/** What the operations of the ingestion API work on. */
-export interface IngestContext {
+/** One request, what answers it, and what an operation works on. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
   readonly ingest: Ingest;
   readonly budget: ByteBudget;
   readonly room: DecodingRoom;
-}
-
-/** One request, and what answers it. */
-export interface Exchange extends IngestContext {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
 }
 
 /** What a request carries: a batch, or the call that its path names. */

@@ -101,6 +101,21 @@ it("a path that cannot be decoded is a problem", async () => {
   });
 });
 
+it("a name in a path that is too long is told so, and not that a percent sign is wrong", async () => {
+  const url = await startServer();
+  for (const path of [
+    `/api/sources/${"x".repeat(513)}`,
+    `/api/sources/default/destinations/${"x".repeat(600)}?a=b`,
+  ]) {
+    const answer = await send(url + path, { method: "DELETE" });
+    expect([answer.status, answer.headers["content-type"]]).toEqual([400, "application/problem+json"]);
+    expect(answer.json()).toMatchObject({ detail: "A name in the path has at most 512 characters." });
+  }
+  expect((await send(`${url}/api/sources/${"x".repeat(512)}`, { method: "DELETE" })).status).toBe(404);
+  const ingestion = await send(`${url}/v1/projects/${"x".repeat(513)}/settings`);
+  expect([ingestion.status, ingestion.json()]).toMatchObject([400, { code: "malformed_url" }]);
+});
+
 it("a path that is unknown is 404 with any method", async () => {
   const url = await startServer();
   for (const method of METHODS)

@@ -218,11 +218,9 @@ function faultOf(document: OpenApi, answer: Answer): string | undefined {
 
 function answerFor(document: OpenApi, { api, method, path, status }: Answer): DescribedAnswer | undefined {
   // A malformed path is refused before it is known what it names.
-  const isMalformed = path.includes("%") && status === 400;
-  const operation = isMalformed ? undefined : operationFor(document, method, path);
+  const operation = path.includes("%") && status === 400 ? undefined : operationFor(document, method, path);
   const described = operation ? operation.responses[status] : elsewhere(api, status);
-  const ofAll = isMalformed ? {} : requiredHeaders(api.ofAll);
-  return described && { ...described, headers: { ...described.headers, ...ofAll } };
+  return described && { ...described, headers: { ...described.headers, ...requiredHeaders(api.ofAll) } };
 }
 
 function elsewhere(
