@@ -1,4 +1,4 @@
-import { documentOf, headersOf, optionalParameters, pathParameters } from "../open-api/document.ts";
+import { documentOf, headersOf, parametersIn, pathParameters } from "../open-api/document.ts";
 import { ref, type Schema, type Schemas, SECONDS, TEXT } from "../open-api/schema.ts";
 import { operations, TAGS } from "./operations.ts";
 import { schemas } from "./schemas.ts";
@@ -50,8 +50,8 @@ function describe({
   return {
     parameters: [
       ...pathParameters(path),
-      ...optionalParameters("query", query),
-      ...optionalParameters("header", textsOf(headers)),
+      ...parametersIn("query", query),
+      ...parametersIn("header", textsOf(headers)),
     ],
     ...(body && {
       requestBody: { required: bodyIsOptional !== true, content: { "application/json": { schema: body } } },

@@ -1,6 +1,6 @@
 import { MAX_CALL_BYTES, MAX_NESTING } from "@countersign/protocol";
 import { BROKEN_REQUESTS } from "../broken-request.ts";
-import { documentOf, headersOf, optionalParameters, pathParameters } from "../open-api/document.ts";
+import { documentOf, headersOf, parametersIn, pathParameters } from "../open-api/document.ts";
 import { ref, type Schema, type Schemas, SECONDS } from "../open-api/schema.ts";
 import { GZIP } from "./decode-body.ts";
 import type { ErrorCode, IngestOperation, RequestKind } from "./operation.ts";
@@ -22,7 +22,7 @@ const DESCRIPTION = [
 const WRITE_KEY =
   "The write key of a source is the user name, and the password is empty. The colon may be left out. Instead, the key may be the `writeKey` of the body, without a header or with a Bearer token, which is ignored.";
 
-/** The headers of a request with a body. */
+/** The headers of a request whose body is read. */
 const OF_BODY: Schemas = {
   "Content-Encoding": { type: "string", enum: ["identity", ...GZIP] },
 };
@@ -70,15 +70,15 @@ export function ingestDocument(): Schema {
 
 function describe(operation: IngestOperation): Schema {
   const { path, query = {}, kind, security, answer } = operation;
-  const body = bodyOf(operation);
+  const requestBody = bodyOf(operation);
   return {
     parameters: [
       ...pathParameters(path),
-      ...optionalParameters("query", query).map((parameter) => ({ ...parameter, required: true })),
-      ...optionalParameters("header", { ...(body && OF_BODY), ...(kind && OF_RECORDING) }),
+      ...parametersIn("query", query).map((parameter) => ({ ...parameter, required: true })),
+      ...parametersIn("header", { ...(kind && requestBody && OF_BODY), ...(kind && OF_RECORDING) }),
     ],
     ...(security && { security }),
-    ...(body && { requestBody: body }),
+    ...(requestBody && { requestBody }),
     responses: {
       200: {
         description: "Done.",
@@ -91,7 +91,7 @@ function describe(operation: IngestOperation): Schema {
 
 function bodyOf({ method, kind, body }: IngestOperation): Schema | undefined {
   if (method === "GET") return undefined;
-  if (kind === undefined) return body && { description: body.description, content: { "*/*": {} } };
+  if (kind === undefined) return { description: body, content: { "*/*": {} } };
   const schema = ref(kind === "batch" ? "Batch" : schemaNameOf(kind));
   return {
     required: true,

@@ -30,8 +30,8 @@ export interface IngestOperation extends DescribedOperation {
   readonly query?: Schemas;
   /** What it records, if it records something: then messages are judged, and it needs a write key. */
   readonly kind?: RequestKind;
-  /** What it reads. */
-  readonly body?: { readonly schema: Schema; readonly description: string };
+  /** What its body is, if it records nothing. */
+  readonly body?: string;
   /** The ways to give the write key, unless they are those of a call. */
   readonly security?: readonly Schema[];
   /** The answer 200. */

@@ -120,7 +120,7 @@ export const ingestOperations: readonly IngestOperation[] = [
     description:
       "They are not kept. The answer is a success, so that the page of the library shows no error.",
     security: [],
-    body: { schema: {}, description: "Anything: it is not read." },
+    body: "Anything: it is dropped.",
     answer: { schema: ref("Success") },
     errors: ["payload_too_large", ...UNFINISHED],
     handle: dropBody,

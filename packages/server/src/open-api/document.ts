@@ -82,8 +82,8 @@ export function pathParameters(path: string): readonly Schema[] {
   }));
 }
 
-/** Parameters of the query string or of the head, which may be left out. */
-export function optionalParameters(place: "query" | "header", schemas: Schemas): readonly Schema[] {
+/** Parameters of the query string, or of the head. */
+export function parametersIn(place: "query" | "header", schemas: Schemas): readonly Schema[] {
   return Object.entries(schemas).map(([name, schema]) => ({ name, in: place, schema }));
 }
 
