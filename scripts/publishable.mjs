@@ -96,8 +96,8 @@ export async function installPublishable(target) {
     packages.map(({ folder, manifest }) => writePublishable(folder, installed(manifest.name))),
   );
   for (const { folder, manifest } of packages) {
-    const { dependencies, devDependencies } = manifest;
-    for (const name of Object.keys({ ...devDependencies, ...dependencies })) {
+    const { dependencies, devDependencies, optionalDependencies } = manifest;
+    for (const name of Object.keys({ ...devDependencies, ...dependencies, ...optionalDependencies })) {
       if (names.has(name) || existsSync(installed(name))) continue;
       mkdirSync(dirname(installed(name)), { recursive: true });
       // A junction needs no privilege on Windows; elsewhere it is a link like any other.

@@ -160,6 +160,24 @@ describe.skipIf(database === undefined)(
       );
     });
 
+    it("needs no libsql, which has no build for some machines: a server keeps what it rejects in memory", async () => {
+      await ask(url, "CREATE DATABASE unbuilt").catch(() => {});
+      const store = url.replace(/\/postgres$/, "/unbuilt");
+      const receiver = closing(await startReceiver(SECRET));
+      const options = ["--store", store, "--to", receiver.url, "--secret", SECRET];
+      const server = await startServe(options, { env: { NODE_OPTIONS: "--no-addons" } });
+      const post = (body: object): ReturnType<typeof send> =>
+        send(`${server.url}/v1/track`, { method: "POST", body: { writeKey: "any", ...body } });
+      expect((await post({ userId: "u1", event: "Signed Up" })).status).toBe(200);
+      await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(1), { interval: 20 });
+      expect((await post({ userId: "u1" })).json()).toMatchObject({ success: true });
+      expect((await send(`${server.url}/api/rejections`)).json()).toMatchObject([
+        { message: '{"userId":"u1"}' },
+      ]);
+      server.process.kill("SIGTERM");
+      expect(await server.ended).toBe(0);
+    });
+
     it("has the retry policy of a server's config file, which workers follow: a server that does not deliver has no other use for it", async () => {
       await ask(url, "CREATE DATABASE policy").catch(() => {});
       const store = url.replace(/\/postgres$/, "/policy");

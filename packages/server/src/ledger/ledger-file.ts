@@ -9,6 +9,8 @@ import {
   releaseNativeHandles,
 } from "@countersign/sender";
 import { ServerError, writtenByNewer } from "../errors/server-error.ts";
+import type { Held, LedgerRows, RejectionRow } from "./ledger-rows.ts";
+import { type Counted, mostOfEachSource } from "./most-of-each-source.ts";
 import { SeenTable } from "./seen-table.ts";
 
 /** Files of version 1 have a table of messages seen as well. It is removed when the last of them is too old. */
@@ -22,35 +24,18 @@ const SCHEMA = `
 /** Added to every file: a version that does not know it leaves it alone. */
 const FORGERIES = "CREATE TABLE IF NOT EXISTS forgeries (forgery TEXT NOT NULL)";
 
-/** A file that is open. */
-export interface LedgerFile {
-  readonly db: Database.Database;
-  readonly seen: SeenTable | undefined;
-  readonly statements: Statements;
-  /** Undefined if it is in memory: then nothing waits for a disk. */
-  readonly log: LogFile | undefined;
-}
-
-/** What is asked of a file, and written into it. */
-export type Statements = Readonly<
-  Record<
-    "keep" | "trim" | "held" | "rejections" | "clearForgeries" | "keepForgery" | "forgeries",
-    Database.Statement
-  >
->;
-
 /**
  * Opens the file of a ledger.
  *
- * @param path A file, made when it is not there, or `:memory:`.
+ * @param path A file, made when it is not there.
  * @throws ServerError if the file is not a ledger, or was written by a newer version, or libsql cannot be loaded.
  */
-export async function openLedgerFile(path: string): Promise<LedgerFile> {
+export async function openLedgerFile(path: string): Promise<LedgerRows> {
   const libsql = await loadLibsql(
     (reason, cause) =>
       new ServerError("ERR_DATA_UNREADABLE", `Rejected messages cannot be kept: ${reason}`, cause),
   );
-  if (path !== ":memory:") makePrivate(path);
+  makePrivate(path);
   const db = new libsql(path);
   try {
     db.exec("PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 1000;");
@@ -61,29 +46,110 @@ export async function openLedgerFile(path: string): Promise<LedgerFile> {
     const seen = version === 1 ? new SeenTable(db, SCHEMA_VERSION) : undefined;
     const statements = prepare(db);
     // Last: nothing after it can fail and leave it open.
-    const log = path === ":memory:" ? undefined : await LogFile.open(db, path);
-    return { db, seen, statements, log };
+    return new LedgerFile({ db, seen, statements, log: await LogFile.open(db, path) });
   } catch (error) {
     db.close();
     // It can be moved away only where nothing has it open, on some systems.
-    if (path !== ":memory:") await releaseNativeHandles();
+    await releaseNativeHandles();
     if (error instanceof ServerError) throw error;
     throw unusable(path, error, "Move it away");
   }
 }
 
+/** A file that is open. */
+class LedgerFile implements LedgerRows {
+  /** Absent once it is closed: what refers to a statement keeps the file open. */
+  #open: Open | undefined;
+
+  constructor(open: Open) {
+    this.#open = open;
+  }
+
+  get seen(): SeenTable | undefined {
+    return this.#opened.seen;
+  }
+
+  inTransaction(work: () => void): void {
+    inTransaction(this.#opened.db, work);
+  }
+
+  keep({ at, source, rejection, message }: Omit<RejectionRow, "id">): void {
+    this.#opened.statements.keep.run(at, source, rejection, message);
+  }
+
+  trim(maxRows: number, maxBytes: number): void {
+    const { counted, removeOthers } = this.#opened.statements;
+    const rows = counted.all() as readonly (Counted & Pick<RejectionRow, "id">)[];
+    const staying = mostOfEachSource(rows, maxRows, maxBytes).map(({ id }) => id);
+    removeOthers.run(JSON.stringify(staying));
+  }
+
+  held(): Held {
+    return this.#opened.statements.held.get() as Held;
+  }
+
+  rejections(limit: number): readonly RejectionRow[] {
+    return this.#opened.statements.rejections.all(limit) as readonly RejectionRow[];
+  }
+
+  keepForgeries(forgeries: readonly string[]): void {
+    const { clearForgeries, keepForgery } = this.#opened.statements;
+    clearForgeries.run();
+    for (const forgery of forgeries) keepForgery.run(forgery);
+  }
+
+  forgeries(): readonly string[] {
+    const rows = this.#opened.statements.forgeries.all() as readonly { readonly forgery: string }[];
+    return rows.map(({ forgery }) => forgery);
+  }
+
+  flush(): Promise<void> {
+    return this.#opened.log.flush();
+  }
+
+  async close(): Promise<void> {
+    const { db, log } = this.#opened;
+    this.#open = undefined;
+    await log.close();
+    db.close();
+    await releaseNativeHandles();
+  }
+
+  get #opened(): Open {
+    if (this.#open === undefined) throw new Error("The file is closed.");
+    return this.#open;
+  }
+}
+
+/** What an open file consists of. */
+interface Open {
+  readonly db: Database.Database;
+  readonly seen: SeenTable | undefined;
+  readonly statements: Statements;
+  readonly log: LogFile;
+}
+
+type Statements = Readonly<
+  Record<
+    | "keep"
+    | "counted"
+    | "removeOthers"
+    | "held"
+    | "rejections"
+    | "clearForgeries"
+    | "keepForgery"
+    | "forgeries",
+    Database.Statement
+  >
+>;
+
 function prepare(db: Database.Database): Statements {
   return {
     keep: db.prepare("INSERT INTO rejections (at, source, rejection, message) VALUES (?, ?, ?, ?)"),
-    // The newest of each source first, then the second of each: who sends the most loses the oldest.
-    trim: db.prepare(
-      `DELETE FROM rejections WHERE id IN (SELECT id FROM (
-         SELECT id, row_number() OVER places AS place, sum(size) OVER places AS bytes FROM (
-           SELECT id, octet_length(message) + octet_length(rejection) AS size,
-             row_number() OVER (PARTITION BY source ORDER BY id DESC) AS nth FROM rejections
-         ) WINDOW places AS (ORDER BY nth, id DESC)
-       ) WHERE place > ? OR bytes > ?)`,
+    counted: db.prepare(
+      "SELECT id, source, octet_length(message) + octet_length(rejection) AS bytes FROM rejections ORDER BY id DESC",
     ),
+    removeOthers: db.prepare("DELETE FROM rejections WHERE id NOT IN (SELECT value FROM json_each(?))"),
     held: db.prepare(
       "SELECT count(*) AS rows, coalesce(sum(octet_length(message) + octet_length(rejection)), 0) AS bytes FROM rejections",
     ),

@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isError, parseJson } from "@countersign/protocol";
-import { inTransaction, releaseNativeHandles } from "@countersign/sender";
 import type { Rejection } from "../ingest/rejections.ts";
 import type { ForgeryJson } from "../shapes/forgery-json.ts";
 import { iso } from "../shapes/times.ts";
-import { type LedgerFile, openLedgerFile, type Statements } from "./ledger-file.ts";
+import { openLedgerFile } from "./ledger-file.ts";
+import { ledgerInMemory } from "./ledger-memory.ts";
+import type { Held, LedgerRows } from "./ledger-rows.ts";
 import { printed } from "./printed.ts";
 import type { SeenKey } from "./seen-table.ts";
 
@@ -24,12 +25,6 @@ const MAX_REJECTIONS = 1_000;
 /** So many more are removed together, since to find out which takes as long as to keep dozens. */
 const REMOVED_AT_ONCE = 100;
 
-/** How many rejections there are, and how many bytes of texts. */
-interface Held {
-  readonly rows: number;
-  readonly bytes: number;
-}
-
 /** As if there were too many: what is kept next counts them. */
 const NOT_COUNTED: Held = { rows: Number.POSITIVE_INFINITY, bytes: 0 };
 
@@ -41,16 +36,16 @@ const NOT_COUNTED: Held = { rows: Number.POSITIVE_INFINITY, bytes: 0 };
  * disk. The process goes on meanwhile: anyone can send what is rejected.
  */
 export class Ledger {
-  /** Absent once it is closed: what refers to a statement keeps the file open. */
-  #file: LedgerFile | undefined;
+  /** Absent once it is closed. */
+  #rows: LedgerRows | undefined;
   readonly #maxBytes: number;
   #pending: Pending[] = [];
   /** Set while something waits, or the disk is waited for. */
   #writing: Promise<void> | undefined;
   #held = NOT_COUNTED;
 
-  private constructor(file: LedgerFile, maxBytes: number) {
-    this.#file = file;
+  private constructor(rows: LedgerRows, maxBytes: number) {
+    this.#rows = rows;
     this.#maxBytes = maxBytes;
   }
 
@@ -60,7 +55,7 @@ export class Ledger {
    * @throws ServerError if the file is not a ledger, or was written by a newer version, or libsql cannot be loaded.
    */
   static async open(path: string, maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<Ledger> {
-    return new Ledger(await openLedgerFile(path), maxBytes);
+    return new Ledger(path === ":memory:" ? ledgerInMemory() : await openLedgerFile(path), maxBytes);
   }
 
   /** Whether an earlier version accepted a message within the 24 hours before `now`. */
@@ -83,38 +78,33 @@ export class Ledger {
 
   /** The endpoints that accept forgeries, as they were kept last. */
   forgeries(): readonly ForgeryJson[] {
-    const rows = this.#opened.statements.forgeries.all() as readonly { readonly forgery: string }[];
-    return rows.map(({ forgery }) => parseJson(forgery) as ForgeryJson);
+    return this.#opened.forgeries().map((forgery) => parseJson(forgery) as ForgeryJson);
   }
 
   /** The rejected messages that are kept, the newest first. */
   rejections(limit: number): readonly KeptRejection[] {
-    return this.#opened.statements.rejections.all(Math.min(limit, MAX_REJECTIONS)).map((row) => {
-      const { id, at, source, rejection, message } = row as RejectionRow;
-      return {
+    return this.#opened
+      .rejections(Math.min(limit, MAX_REJECTIONS))
+      .map(({ id, at, source, rejection, message }) => ({
         id,
         receivedAt: iso(at),
         ...(source !== null && { source }),
         ...(parseJson(rejection) as Omit<Rejection, "message">),
         message,
-      };
-    });
+      }));
   }
 
   /** Writes the remaining data and closes the file. */
   async close(): Promise<void> {
     await this.#writing;
-    if (this.#file === undefined) return;
-    const { db, log } = this.#file;
-    this.#file = undefined;
-    await log?.close();
-    db.close();
-    if (log !== undefined) await releaseNativeHandles();
+    const rows = this.#rows;
+    this.#rows = undefined;
+    await rows?.close();
   }
 
-  get #opened(): LedgerFile {
-    if (this.#file === undefined) throw new Error("The server is closed.");
-    return this.#file;
+  get #opened(): LedgerRows {
+    if (this.#rows === undefined) throw new Error("The server is closed.");
+    return this.#rows;
   }
 
   #add(pending: Omit<Pending, "resolve" | "reject">): Promise<void> {
@@ -132,7 +122,7 @@ export class Ledger {
       this.#pending = [];
       try {
         this.#commit(batch);
-        await this.#opened.log?.flush();
+        await this.#opened.flush();
         for (const { resolve } of batch) resolve();
       } catch (error) {
         // Nothing of it need have been written.
@@ -151,29 +141,30 @@ export class Ledger {
       .flatMap(({ rejections, source = null, now }) => rejections.map((one) => ({ one, source, now })))
       .slice(-MAX_REJECTIONS);
     const forgeries = batch.findLast((one) => one.forgeries !== undefined)?.forgeries;
-    const { db, statements } = this.#opened;
-    const { clearForgeries, keepForgery } = statements;
-    inTransaction(db, () => {
-      for (const one of newest) this.#keep(one, statements);
-      if (newest.length > 0) this.#trim(statements);
-      if (forgeries) clearForgeries.run();
-      for (const forgery of forgeries ?? []) keepForgery.run(JSON.stringify(forgery));
+    const rows = this.#opened;
+    rows.inTransaction(() => {
+      for (const one of newest) this.#keep(one, rows);
+      if (newest.length > 0) this.#trim(rows);
+      if (forgeries) rows.keepForgeries(forgeries.map((forgery) => JSON.stringify(forgery)));
     });
   }
 
-  #keep({ one, source, now }: Kept, { keep }: Statements): void {
-    const { message, ...rejection } = one;
-    const texts = [JSON.stringify(rejection), printed(message)] as const;
-    keep.run(now, source, ...texts);
-    const { rows, bytes } = this.#held;
-    this.#held = { rows: rows + 1, bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), bytes) };
+  #keep({ one, source, now }: Kept, rows: LedgerRows): void {
+    const { message, ...rest } = one;
+    const texts = { rejection: JSON.stringify(rest), message: printed(message) };
+    rows.keep({ at: now, source, ...texts });
+    const { rows: count, bytes } = this.#held;
+    this.#held = {
+      rows: count + 1,
+      bytes: bytes + Buffer.byteLength(texts.rejection) + Buffer.byteLength(texts.message),
+    };
   }
 
-  #trim({ trim, held }: Statements): void {
-    const { rows, bytes } = this.#held;
-    if (rows <= MAX_REJECTIONS + REMOVED_AT_ONCE && bytes <= this.#maxBytes) return;
-    trim.run(MAX_REJECTIONS, this.#maxBytes);
-    this.#held = held.get() as Held;
+  #trim(rows: LedgerRows): void {
+    const { rows: count, bytes } = this.#held;
+    if (count <= MAX_REJECTIONS + REMOVED_AT_ONCE && bytes <= this.#maxBytes) return;
+    rows.trim(MAX_REJECTIONS, this.#maxBytes);
+    this.#held = rows.held();
   }
 }
 
@@ -193,12 +184,4 @@ interface Pending {
   readonly forgeries?: readonly ForgeryJson[];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
-}
-
-interface RejectionRow {
-  readonly id: number;
-  readonly at: number;
-  readonly source: string | null;
-  readonly rejection: string;
-  readonly message: string;
 }

@@ -37,33 +37,43 @@ function rowsIn(path: string, table: string): number {
   return count;
 }
 
+/** Where a ledger may be. */
+const PLACES = [
+  ["in memory", () => ":memory:"],
+  ["in a file", () => join(temporaryDirectory(), "server.db")],
+] as const;
+
 describe("the ledger", () => {
   it("says what to install where its database cannot be loaded", async () => {
     const module = JSON.stringify(new URL("../../dist/ledger/ledger-file.js", import.meta.url));
     const code = `const { openLedgerFile } = await import(${module});
-      await openLedgerFile(":memory:").catch(({ code, message }) => console.log(code, message));`;
-    const args = ["--no-addons", "--input-type=module", "--eval", code];
+      await openLedgerFile(process.argv[1]).catch(({ code, message }) => console.log(code, message));`;
+    const path = join(temporaryDirectory(), "server.db");
+    const args = ["--no-addons", "--input-type=module", "--eval", code, path];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     expect(stdout).toMatch(
       /^ERR_DATA_UNREADABLE Rejected messages cannot be kept: the database, libsql, cannot be loaded\. Install .*\n$/,
     );
   });
 
-  it("keeps the last thousand rejected messages, however many there were", async () => {
-    const ledger = await open();
-    for (let n = 0; n < 6; n += 1) {
-      const messages = Array.from({ length: 400 }, (_, index) => ({ messageId: `${n}-${index}` }));
-      await ledger.keepRejections(
-        messages.map((message) => rejection("missing_type", message)),
-        "shop",
-        n,
-      );
-    }
-    const kept = ledger.rejections(10_000);
-    expect(kept).toHaveLength(1_000);
-    expect(kept[0]).toMatchObject({ messageId: "5-399", source: "shop", reason: "missing_type" });
-    expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
-  });
+  it.each(PLACES)(
+    "keeps the last thousand rejected messages, however many there were, %s",
+    async (_, place) => {
+      const ledger = await open(place());
+      for (let n = 0; n < 6; n += 1) {
+        const messages = Array.from({ length: 400 }, (_, index) => ({ messageId: `${n}-${index}` }));
+        await ledger.keepRejections(
+          messages.map((message) => rejection("missing_type", message)),
+          "shop",
+          n,
+        );
+      }
+      const kept = ledger.rejections(10_000);
+      expect(kept).toHaveLength(1_000);
+      expect(kept[0]).toMatchObject({ messageId: "5-399", source: "shop", reason: "missing_type" });
+      expect(kept.at(-1)).toMatchObject({ messageId: "3-200" });
+    },
+  );
 
   it("says why it could not keep messages when SQLite has undone all by itself, as on a full disk", async () => {
     const folder = temporaryDirectory();
@@ -150,8 +160,8 @@ describe("the ledger", () => {
     expect(second.forgeries()).toEqual([]);
   });
 
-  it("keeps less when what anyone sends to be rejected is large", async () => {
-    const ledger = closing(await Ledger.open(":memory:", 1_048_576));
+  it.each(PLACES)("keeps less when what anyone sends to be rejected is large, %s", async (_, place) => {
+    const ledger = closing(await Ledger.open(place(), 1_048_576));
     for (let n = 0; n < 200; n += 1) {
       await ledger.keepRejections(
         [rejection("unknown_type", { n, a: "\u4e2d".repeat(32_000) })],
@@ -179,51 +189,59 @@ describe("the ledger", () => {
     [null],
     [undefined],
   ])("keeps the JSON of a rejected message without its write key, and cuts it (%#)", async (message) => {
-    const ledger = await open();
-    await ledger.keepRejections([rejection("missing_type", message)], "shop", 0);
     const json = JSON.stringify(message, (name, value: unknown) => (name === "writeKey" ? undefined : value));
-    expect(ledger.rejections(1)[0]?.message).toBe((json ?? "").slice(0, 32_768));
+    for (const [, place] of PLACES) {
+      const ledger = await open(place());
+      await ledger.keepRejections([rejection("missing_type", message)], "shop", 0);
+      expect(ledger.rejections(1)[0]?.message).toBe((json ?? "").slice(0, 32_768));
+    }
   });
 
-  it("does not lose those of one source to a flood of another one, or of nobody known", async () => {
-    const ledger = await open();
-    const keep = (source: string | undefined, count: number): Promise<void> => {
-      const all = Array.from({ length: count }, (_, n) =>
-        rejection("missing_type", { messageId: `${source}-${n}` }),
-      );
-      return ledger.keepRejections(all, source, 0);
-    };
-    await keep("shop", 3);
-    await keep("app", 400);
-    for (let flood = 0; flood < 4; flood += 1) await keep(undefined, 1_000);
-    const kept = (): readonly number[] =>
-      [undefined, "app", "shop"].map(
-        (name) => ledger.rejections(10_000).filter(({ source }) => source === name).length,
-      );
-    expect(kept()).toEqual([597, 400, 3]);
-    expect(ledger.rejections(1)).toMatchObject([{ messageId: "undefined-999" }]);
-    await keep("app", 1_000);
-    expect(kept()).toEqual([498, 499, 3]);
-  });
+  it.each(PLACES)(
+    "does not lose those of one source to a flood of another one, or of nobody known, %s",
+    async (_, place) => {
+      const ledger = await open(place());
+      const keep = (source: string | undefined, count: number): Promise<void> => {
+        const all = Array.from({ length: count }, (_, n) =>
+          rejection("missing_type", { messageId: `${source}-${n}` }),
+        );
+        return ledger.keepRejections(all, source, 0);
+      };
+      await keep("shop", 3);
+      await keep("app", 400);
+      for (let flood = 0; flood < 4; flood += 1) await keep(undefined, 1_000);
+      const kept = (): readonly number[] =>
+        [undefined, "app", "shop"].map(
+          (name) => ledger.rejections(10_000).filter(({ source }) => source === name).length,
+        );
+      expect(kept()).toEqual([597, 400, 3]);
+      expect(ledger.rejections(1)).toMatchObject([{ messageId: "undefined-999" }]);
+      await keep("app", 1_000);
+      expect(kept()).toEqual([498, 499, 3]);
+    },
+  );
 
-  it("does not write what other rejections of the same turn push out: 60 bytes of gzip are a thousand of them", async () => {
-    const ledger = await open();
-    const kept = ["a", "b", "c"].map((name) => {
-      const messages = Array.from({ length: 600 }, (_, index) => ({ messageId: `${name}-${index}` }));
-      return ledger.keepRejections(
-        messages.map((message) => rejection("missing_type", message)),
-        "shop",
-        0,
-      );
-    });
-    await Promise.all(kept);
-    const rejections = ledger.rejections(10_000);
-    expect(rejections.map(({ messageId }) => messageId).filter((id) => id?.endsWith("-599"))).toEqual([
-      "c-599",
-      "b-599",
-    ]);
-    expect([rejections.length, rejections[0]?.id]).toEqual([1_000, 1_000]);
-  });
+  it.each(PLACES)(
+    "does not write what other rejections of the same turn push out: 60 bytes of gzip are a thousand of them, %s",
+    async (_, place) => {
+      const ledger = await open(place());
+      const kept = ["a", "b", "c"].map((name) => {
+        const messages = Array.from({ length: 600 }, (_, index) => ({ messageId: `${name}-${index}` }));
+        return ledger.keepRejections(
+          messages.map((message) => rejection("missing_type", message)),
+          "shop",
+          0,
+        );
+      });
+      await Promise.all(kept);
+      const rejections = ledger.rejections(10_000);
+      expect(rejections.map(({ messageId }) => messageId).filter((id) => id?.endsWith("-599"))).toEqual([
+        "c-599",
+        "b-599",
+      ]);
+      expect([rejections.length, rejections[0]?.id]).toEqual([1_000, 1_000]);
+    },
+  );
 
   it("does not look at what it cuts off, which would take a tenth of a second for each message", async () => {
     const ledger = await open();
@@ -294,7 +312,7 @@ describe("the ledger", () => {
   });
 
   it("rejects what it cannot write, and goes on", async () => {
-    const ledger = await open();
+    const ledger = await open(join(temporaryDirectory(), "server.db"));
     const one = rejection("missing_type", {});
     await expect(ledger.keepRejections([one], Symbol("shop") as unknown as string, 0)).rejects.toThrow(
       "can only bind",
