@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { asData, resolvingBy } from "../../../tests/support/resolve-otherwise.ts";
@@ -7,6 +9,8 @@ import { UNDER_PERMISSIONS } from "../../../tests/support/permission-model.ts";
 import { AS_BUN } from "./support/as-bun.ts";
 import { FLUSHING_DENIED } from "./support/flushing-denied.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+
+const LIBSQL = dirname(createRequire(import.meta.url).resolve("libsql"));
 
 describe("a sender on a runtime without undici", () => {
   it("is refused at its start: its messages would fail for good, as if the endpoint had rejected them", async () => {
@@ -38,24 +42,69 @@ it("a sender without WebAssembly is refused at its start: each attempt would fai
   expect(stdout).toMatch(/^The sender needs WebAssembly.* Start Node without --jitless/);
 });
 
-it("a store on Windows without the library that libsql needs there says what to install, and not the packages, which are there", async () => {
-  const thrown = asData(
-    `throw Object.assign(new Error("The specified module could not be found."), { code: "ERR_DLOPEN_FAILED" })`,
+describe("a store whose database, libsql, cannot be loaded", () => {
+  /** The error of a sender on a platform, where the import of libsql fails with a code. */
+  async function refusalOn(platform: string, arch: string, code: string): Promise<string> {
+    const thrown = asData(`throw Object.assign(new Error("The reason."), { code: ${JSON.stringify(code)} })`);
+    const there = `${resolvingBy(`(name, context, next) =>
+      name === "libsql" ? { url: ${JSON.stringify(thrown)}, shortCircuit: true } : next(name, context)`)}
+      Object.defineProperty(process, "platform", { value: ${JSON.stringify(platform)} });
+      Object.defineProperty(process, "arch", { value: ${JSON.stringify(arch)} });`;
+    const script = `
+      import { createSender } from "@countersign/sender";
+      await createSender({ url: "http://127.0.0.1:1/" }).catch((error) => console.log(error.code, error.message));`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", asData(there), "--input-type=module", "--eval", script],
+      { cwd: import.meta.dirname },
+    );
+    return stdout;
+  }
+
+  it("says on Windows without the library that it needs there what to install, and not the packages, which are there", async () => {
+    const refusal = await refusalOn("win32", "x64", "ERR_DLOPEN_FAILED");
+    expect(refusal).toMatch(/libsql, cannot be loaded\. Install the Microsoft Visual C\+\+ Redistributable/);
+    expect(refusal).not.toContain("packages");
+  });
+
+  it.each([
+    ["linux", "s390x"],
+    ["linux", "ppc64"],
+    ["freebsd", "x64"],
+    ["win32", "arm64"],
+  ])("says that there is none for %s on %s, and what works there, and not to install it", async (...on) => {
+    const refusal = await refusalOn(...on, "MODULE_NOT_FOUND");
+    expect(refusal).toMatch(
+      /^ERR_STORE_OPEN .* It has no build for \w+-\w+, only for darwin-arm64, .*, or keep deliveries in PostgreSQL\. \(The reason\.\)\n$/,
+    );
+    expect(refusal).toContain(on.join("-"));
+    expect(refusal).not.toContain("Install");
+  });
+
+  it.each(["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"])(
+    "says what to do about a lockfile that was written elsewhere, as npm 10 writes it: %s",
+    async (code) => {
+      const refusal = await refusalOn("linux", "arm64", code);
+      expect(refusal).toMatch(
+        /Install the packages on this machine, .*for linux-arm64 is then still missing, remove node_modules and package-lock\.json/,
+      );
+    },
   );
-  const onWindows = `${resolvingBy(`(name, context, next) =>
-    name === "libsql" ? { url: ${JSON.stringify(thrown)}, shortCircuit: true } : next(name, context)`)}
-    Object.defineProperty(process, "platform", { value: "win32" });`;
-  const script = `
-    import { createSender } from "@countersign/sender";
-    await createSender({ url: "http://127.0.0.1:1/" }).catch((error) => console.log(error.message));`;
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ["--import", asData(onWindows), "--input-type=module", "--eval", script],
-    { cwd: import.meta.dirname },
-  );
-  expect(stdout).toMatch(/libsql, cannot be loaded\. Install the Microsoft Visual C\+\+ Redistributable/);
-  expect(stdout).not.toContain("packages");
+
+  it("says of which builds there are", async () => {
+    const { neon } = JSON.parse(readFileSync(join(LIBSQL, "package.json"), "utf8")) as {
+      readonly neon: Neon;
+    };
+    const machines = Object.values(neon.targets).map((name) => /^@libsql\/(\w+-\w+)/.exec(name)?.[1]);
+    const [, builds = ""] = / only for ([^.]+)\. /.exec(await refusalOn("linux", "s390x", "")) ?? [];
+    expect(builds.split(", ")).toEqual([...new Set(machines)].toSorted());
+  });
 });
+
+/** What libsql says of its builds: each with the name of its package, such as `@libsql/linux-arm64-gnu`. */
+interface Neon {
+  readonly targets: Readonly<Record<string, string>>;
+}
 
 describe("a sender under Node's permission model", () => {
   it.each([

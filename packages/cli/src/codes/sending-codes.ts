@@ -95,7 +95,7 @@ export const STORE_CODES: CodePages = {
   ERR_STORE_OPEN: {
     cause:
       "The file of the store cannot be opened or created, or was removed while it was open, or libsql, the database of a store without PostgreSQL, cannot be loaded. With PostgreSQL: the URL has a wrong user, password or database, or asks for a connection that the server does not offer.",
-    fix: "Check that the folder exists and that this user may write there. Put a file that was removed or moved back, or start again with a new one. If libsql cannot be loaded, install the packages on the machine that runs them, without --omit=optional; on Windows, also the Microsoft Visual C++ Redistributable (x64). With PostgreSQL, correct the URL as the message says.",
+    fix: "Check that the folder exists and that this user may write there. Put a file that was removed or moved back, or start again with a new one. If libsql cannot be loaded, install the packages on the machine that runs them, without --omit=optional; on Windows, also the Microsoft Visual C++ Redistributable (x64). Where libsql has no build for the platform, use PostgreSQL: serve --store, or postgresStore(). With PostgreSQL, correct the URL as the message says.",
     ...sh("ls -ld .countersign"),
   },
   ERR_STORE_LOCKED: {

@@ -19,9 +19,21 @@ export async function loadLibsql(failed: (reason: string, cause: unknown) => Err
   }
 }
 
-/** Where the build for this machine is there, Windows may lack what it needs. Node itself does not need it. */
+/** What libsql is compiled for, as Node names it. On Linux, there is a build for glibc and one for musl. */
+const BUILDS = ["darwin-arm64", "darwin-x64", "linux-arm", "linux-arm64", "linux-x64", "win32-x64"];
+
+/** The codes of Node for a package that is not there: imported, and required. */
+const NOT_FOUND = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
+
 function remedyOf(cause: unknown): string {
-  return process.platform === "win32" && codeOf(cause) === "ERR_DLOPEN_FAILED"
-    ? "Install the Microsoft Visual C++ Redistributable (x64), which it needs."
-    : "Install the packages on this machine, with the optional ones; under Node's permission model, allow addons.";
+  const machine = `${process.platform}-${process.arch}`;
+  const code = codeOf(cause) ?? "";
+  if (!BUILDS.includes(machine))
+    return `It has no build for ${machine}, only for ${BUILDS.join(", ")}. Run this on one of them, or keep deliveries in PostgreSQL.`;
+  // The build is there, but Windows may lack what it needs. Node itself does not need it.
+  if (process.platform === "win32" && code === "ERR_DLOPEN_FAILED")
+    return "Install the Microsoft Visual C++ Redistributable (x64), which it needs.";
+  if (NOT_FOUND.has(code))
+    return `Install the packages on this machine, with the optional ones. If the build for ${machine} is then still missing, remove node_modules and package-lock.json first: npm 10 may write a lockfile for one platform only.`;
+  return "Install the packages on this machine, with the optional ones; under Node's permission model, allow addons.";
 }
