@@ -27,6 +27,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Run it in a container", link: "/guides/docker" },
       { text: "Run it in Kubernetes", link: "/guides/kubernetes" },
       { text: "Run it as a service", link: "/guides/systemd" },
+      { text: "Platforms", link: "/guides/platforms" },
       { text: "On Windows", link: "/guides/windows" },
       { text: "Record events", link: "/guides/client" },
       { text: "Move over", link: "/guides/moving-over" },
