@@ -269,20 +269,24 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
 }
 
 /**
- * Evaluates `If-Match` and `If-None-Match`. An ETag is that of all settings; `*` is about what the path names (RFC 9110, 13.1).
+ * Evaluates `If-Match` and `If-None-Match`. An ETag is that of all settings; `*` is about what the path names (RFC 9110, 13.1). Where
+ * the answer is 404 without `*`, it is 404 with it (13.2.1).
  *
  * Before a change is read: what it says of settings that somebody else has changed would be taken for its mistakes.
  */
-function assertFresh({ sender, versions }: ApiContext, { request, params }: OperationInput): void {
+function assertFresh(context: ApiContext, { request, params }: OperationInput): void {
+  const { sender, versions } = context;
   const { "if-match": match, "if-none-match": noneMatch } = request.headers;
-  const isThere = (given: string): boolean =>
-    given.trim() === "*" ? exists(sender.settings, params) : versions.isCurrent(sender, given);
-  if (match !== undefined && !isThere(match)) {
+  const isThere = exists(sender.settings, params);
+  const matches = (given: string): boolean =>
+    given.trim() === "*" ? isThere : versions.isCurrent(sender, given);
+  if (match !== undefined && !matches(match)) {
     if (match.trim() !== "*") throw new Problem(412, STALE_DETAIL);
-    // To remove what is not there is answered 404.
+    // No destination is added without its source: 404.
+    if (params["destination"] !== undefined) sourceFor(context, params["source"] ?? "");
     if (request.method !== "DELETE") throw new Problem(412, NOT_THERE_DETAIL);
   }
-  if (noneMatch !== undefined && isThere(noneMatch)) throw new Problem(412, THERE_DETAIL);
+  if (noneMatch !== undefined && isThere && matches(noneMatch)) throw new Problem(412, THERE_DETAIL);
 }
 
 /** Whether there is the source, or the destination, that a path names. */

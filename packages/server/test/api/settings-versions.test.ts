@@ -108,15 +108,26 @@ describe("settings", () => {
     },
   );
 
-  it.each(["if-match", "if-none-match"])(
-    "to remove what is not there is answered 404, also with %s: *",
-    async (name) => {
-      for (const path of ["/sources/other", "/sources/default/destinations/other"]) {
-        const answer = await call("DELETE", path, undefined, { headers: { [name]: "*" } });
-        expect([path, answer.status]).toEqual([path, 404]);
-      }
-    },
-  );
+  it.each([
+    ["If-Match: *", () => ({ "if-match": "*" })],
+    ["If-None-Match: *", () => ({ "if-none-match": "*" })],
+    ["If-None-Match and the ETag", async () => ({ "if-none-match": await etag() })],
+  ])("what is not there, and cannot be added, is answered 404, also with %s", async (_, headersOf) => {
+    const headers = await headersOf();
+    for (const [method, path, body] of [
+      ["DELETE", "/sources/other", undefined],
+      ["DELETE", "/sources/default/destinations/other", undefined],
+      ["PUT", "/sources/other/destinations/webhooks", { endpoints: [{ url: URL }] }],
+    ] as const) {
+      const answer = await call(method, path, body, { headers });
+      expect([method, path, answer.status]).toEqual([method, path, 404]);
+    }
+  });
+
+  it("what is not there is added with If-None-Match and the ETag: only what is there has one", async () => {
+    const headers = { "if-none-match": await etag() };
+    expect((await call("PUT", "/sources/other", {}, { headers })).status).toBe(200);
+  });
 
   it("what is there is not removed with If-None-Match: *", async () => {
     const { settings } = server.sender;
