@@ -1,4 +1,4 @@
-import { closeSync, openSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import type Database from "libsql";
 import { fileMessageOf } from "@countersign/protocol";
 import {
@@ -167,7 +167,9 @@ function versionOf(db: Database.Database): number {
 /** Readable by its owner only, since it contains rejected messages. SQLite gives its other files the mode of this one. */
 function makePrivate(path: string): void {
   try {
-    closeSync(openSync(path, "a", 0o600));
+    // One that exists is not opened: closing it would end the locks that another ledger of this process has on it (POSIX).
+    if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
+    else closeSync(openSync(path, "a", 0o600));
   } catch (error) {
     throw unusable(path, error, "Correct its permissions");
   }

@@ -75,6 +75,21 @@ describe("the ledger", () => {
     },
   );
 
+  it("keeps its log when its file is opened again in this process, and then read by another program", async () => {
+    const path = join(temporaryDirectory(), "server.db");
+    const ledger = await open(path);
+    await open(path);
+    const code = `import Database from "libsql";
+      const db = new Database(process.argv[1]);
+      db.exec("SELECT 1 FROM rejections");
+      db.close();`;
+    const args = ["--input-type=module", "--eval", code, path];
+    await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname });
+    // Whoever closes a database last removes its log, with what is kept from now on.
+    await ledger.keepRejections([rejection("missing_type", { messageId: "kept" })], "shop", 0);
+    expect(rowsIn(path, "rejections")).toBe(1);
+  });
+
   it("says why it could not keep messages when SQLite has undone all by itself, as on a full disk", async () => {
     const folder = temporaryDirectory();
     const path = join(folder, "server.db");
