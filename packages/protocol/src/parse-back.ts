@@ -6,7 +6,7 @@ import { isObject } from "./json.ts";
  */
 export function parseBack(json: string): unknown {
   // A key without an escape is read as it stands.
-  const plain = json.replaceAll(/("(?:[^"\\]|\\.)*")(:?)/g, (text, key: string, colon: string) =>
+  const plain = json.replaceAll(/("(?:[^"\\]+|\\.)*")(:?)/g, (text, key: string, colon: string) =>
     colon ? `"${encodeURIComponent(key)}":` : text,
   );
   return JSON.parse(plain, (_, value: unknown) =>

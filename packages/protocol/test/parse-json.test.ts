@@ -79,6 +79,11 @@ describe("parseBack", () => {
     );
   });
 
+  it("reads a text of any length, so that a call with it is said to be too large", () => {
+    const text = JSON.stringify({ 'a"': "x".repeat(20_000_000) });
+    expect(JSON.stringify(parseBack(text)) === text).toBe(true);
+  });
+
   it("keeps a key of the prototype as a key", () => {
     const text = '{"a":{"__proto__":{"b":1}},"constructor":2}';
     expect(JSON.stringify(parseBack(text))).toBe(text);
