@@ -23,6 +23,9 @@ process.once("exit", () => {
 void run(process.argv.slice(2), terminalOf(process)).then((code) => {
   isDone = true;
   process.exitCode = code;
+  if (!runsUntilToldToStop()) return;
   // What did not close in time, as the connections to a database that hangs, keeps no process that was told to stop.
-  if (runsUntilToldToStop()) setTimeout(() => process.exit(), LAST_MOMENTS_MS).unref();
+  setTimeout(() => process.exit(), LAST_MOMENTS_MS).unref();
+  // Else Node lets go of everything first, which takes a tenth of a second. In it, a signal that comes again would end the process.
+  process.once("beforeExit", () => process.exit());
 });

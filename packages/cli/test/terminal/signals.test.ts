@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, it, type MockInstance, vi } from "vitest";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
+import { asData } from "../../../../tests/support/resolve-otherwise.ts";
 import { cleanUp } from "../../../../tests/support/resources.ts";
 import { startCommand, startServe } from "../support/command.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
@@ -118,6 +119,23 @@ it.skipIf(isWindows)(
     connection.end("HTTP/1.1 204 No Content\r\n\r\n");
     expect(await server.ended).toBe(0);
     expect(server.stdout()).toContain("1 accepted, 1 delivered");
+  },
+);
+
+// Another process sends it again and again, from the moment in which this one ends until it has ended.
+const AT_THE_END = {
+  NODE_OPTIONS: `--import=${asData(`
+    import { spawn } from "node:child_process";
+    const again = 'while kill -INT "$0"; do :; done';
+    process.once("exit", () => spawn("sh", ["-c", again, process.pid], { detached: true, stdio: "ignore" }));`)}`,
+};
+
+it.skipIf(isWindows)(
+  `a server that was told to stop ends with 0 although Ctrl-C comes again at its very end${noPosix}`,
+  async () => {
+    const server = await startServe(["--to", "http://127.0.0.1:1/"], { env: AT_THE_END });
+    server.process.kill("SIGINT");
+    expect(await server.ended).toBe(0);
   },
 );
 
