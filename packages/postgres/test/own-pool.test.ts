@@ -147,9 +147,10 @@ describe.skipIf(server === undefined)(
     });
 
     it.each([
-      ["for its next use", "call 1"],
-      ["that the app has opened before it is used here", undefined],
-    ])("outlives a connection that breaks while a pool prepares it %s", async (_, first) => {
+      ["for its next use", "used"],
+      ["that the app has opened before it is used here", "passed"],
+      ["that the app has opened before its pool is passed", "made"],
+    ])("outlives a connection that breaks while a pool prepares it %s", async (_, opened) => {
       let breaks = false;
       /** As of an app that sets something on each connection that it takes. */
       class Preparing extends pg.Pool {
@@ -172,9 +173,10 @@ describe.skipIf(server === undefined)(
       }
       const pool = new Preparing({ connectionString: url, max: CONNECTIONS });
       onTestFinished(() => pool.end());
+      if (opened === "made") await pool.query("SELECT 1");
       const dedupe = postgresDedupe(pool, { table: newSchema(), timeout: "20s" });
-      if (first === undefined) await pool.query("SELECT 1");
-      else await dedupe.claim(first);
+      if (opened === "passed") await pool.query("SELECT 1");
+      if (opened === "used") await dedupe.claim("call 1");
       breaks = true;
       await expect(dedupe.claim("call 2")).rejects.toThrow(/terminat|not queryable|closed/);
       await expect(dedupe.claim("call 2")).resolves.toBeDefined();

@@ -27,12 +27,12 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   /** How many connections nobody uses, where the pool counts them. */
   readonly idleCount?: number;
-  /** Of a pool that has events: `connect` is that of a new connection. */
-  on?(event: "connect", listener: (client: PostgresClient) => void): unknown;
+  /** Of a pool that has events: `acquire` is that of a connection that somebody takes. */
+  on?(event: "acquire", listener: (client: PostgresClient) => void): unknown;
 }
 
 /**
- * Checks that something is a pool, and hears its connections from now on: the app may open some before they are used here. A client of
+ * Checks that something is a pool, and hears its connections from now on: the app may use some before they are used here. A client of
  * node-postgres has `connect`, too, and would fail at the first command, in a listener: that ends the process.
  *
  * @param what - Its name in the error.
@@ -45,10 +45,10 @@ export function checkPool(what: string, pool: PostgresPool): void {
   hearConnections(pool);
 }
 
-/** Pools whose new connections are heard. */
+/** Pools whose connections are heard. */
 const heard = new WeakSet<PostgresPool>();
 
-/** The connections of these pools, as they are made. Those that a pool wraps are other objects, for one use each. */
+/** The connections of these pools, as they are taken. Those that a pool wraps are other objects, for one use each. */
 const own = new WeakSet<PostgresClient>();
 
 /** The listener of each connection whose errors are heard. */
@@ -83,7 +83,7 @@ export function giveBack(client: PostgresClient, error?: Error | boolean): void 
 function hearConnections(pool: PostgresPool): void {
   if (heard.has(pool)) return;
   heard.add(pool);
-  pool.on?.("connect", (client) => {
+  pool.on?.("acquire", (client) => {
     own.add(client);
     hearErrors(client);
   });
