@@ -1,4 +1,4 @@
-import { checkFunction, nameKind, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
+import { checkFunction, DEADLINE_MS_SYNONYMS, type OptionNames } from "@countersign/protocol";
 import { checkMilliseconds, checkNames, checkOptions, PROBE_OPTIONS } from "./probe/check-options.ts";
 import { createProbe } from "./probe/create-probe.ts";
 import type { ProbeOptions } from "./probe/probe.ts";
@@ -69,9 +69,6 @@ export async function certify(options: CertifyOptions): Promise<Report> {
     );
   }
   checkFunction("certify({ onResult })", onResult);
-  if (only !== undefined && !Array.isArray(only)) {
-    throw new TypeError(`only must be a list of audits, not ${nameKind(only)}.`);
-  }
   const selected = selectAudits(only);
   const endpoint = checkOptions("certify()", probeOptions);
   const probe = createProbe(probeOptions);

@@ -1,4 +1,4 @@
-import { describeValue, nearestName } from "@countersign/protocol";
+import { describeValue, nameKind, nearestName } from "@countersign/protocol";
 import type { Audit } from "./audits/audit.ts";
 import { audits } from "./audits/audits.ts";
 
@@ -9,7 +9,7 @@ const MAX_PROPOSALS = 3;
  * The audits of these ids, in the order in which they run, as {@link certify} selects them.
  *
  * @param only The ids; without them, all audits.
- * @throws TypeError for an unknown id, naming those close to it, and for an empty list
+ * @throws TypeError for an unknown id, naming those close to it, for an empty list, and for what is no list
  * @example
  * ```ts
  * selectAudits(["rejects-get"]).map(({ title }) => title);
@@ -17,6 +17,7 @@ const MAX_PROPOSALS = 3;
  */
 export function selectAudits(only: readonly string[] | undefined): readonly Audit[] {
   if (only === undefined) return audits;
+  if (!Array.isArray(only)) throw new TypeError(`only must be a list of audits, not ${nameKind(only)}.`);
   if (only.length === 0)
     throw new TypeError("only is empty: name at least one audit, or leave it out to run all.");
   const ids = audits.map(({ id }) => id);

@@ -123,8 +123,7 @@ function selectedBy(
   only: readonly string[] | undefined,
   select: (only: readonly string[] | undefined) => readonly Audit[],
 ): readonly Audit[] {
-  const names = only?.flatMap((given) => (given.includes(",") ? given.split(/[\s,]+/) : given));
-  const given = names?.filter((name) => name !== "" || names.length === 1);
+  const given = only?.flatMap((value) => (value.includes(",") ? (value.match(/[^\s,]+/g) ?? []) : value));
   let selected: readonly Audit[];
   try {
     selected = select(given);

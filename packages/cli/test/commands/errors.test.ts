@@ -793,6 +793,11 @@ describe("certify", () => {
     ],
     ["a comma", ",", /only is empty: name at least one audit, or leave it out to run all\.$/],
     ["no name", "", /Unknown audit ""\. The audits are /],
+    [
+      "no name, as of a variable that is not set, and another one",
+      ["", "rejects-get"],
+      /Unknown audit ""\. /,
+    ],
     ["an audit that does not exist", "none", /Unknown audit "none"\. The audits are /],
     [
       "an audit with a mistake in its name, and another one",
@@ -801,7 +806,7 @@ describe("certify", () => {
     ],
   ])("of %s with --only, before anything is sent", async (_, only, message) => {
     await expectUsageError(
-      ["certify", TO, "--secret", "s", "--only", only],
+      ["certify", TO, "--secret", "s", ...[only].flat().flatMap((one) => ["--only", one])],
       new RegExp(`^countersign: ${message.source}`, "m"),
     );
   });
