@@ -129,7 +129,7 @@ function keepAnswer(handler: RouteHandlerMethod): RouteHandlerMethod {
 
 /** The message, or a copy where the route has a schema of the body: Fastify removes fields and coerces types in what it checks. */
 function bodyOf({ webhook, routeOptions }: FastifyRequest): unknown {
-  // Early versions of Fastify 4 do not say whether there is one.
+  // The routeOptions of early versions of Fastify 4 tell no schema, whether there is one or not.
   const isChecked = !("schema" in routeOptions) || routeOptions.schema?.body !== undefined;
   return isChecked ? structuredClone(webhook?.message) : webhook?.message;
 }
