@@ -9,7 +9,7 @@ import {
 } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -24,12 +24,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, onTestFinished, it, vi } from "vitest";
 import { isWindows, noPosix } from "../../core/test/support/windows.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
 import { temporaryFolder } from "./support/temporary-folder.ts";
+import { canTrace } from "./support/traced-disk.ts";
 
 const ENDPOINT_URL = "http://127.0.0.1:9/";
 
@@ -216,6 +218,30 @@ describe("a store that cannot be used is refused with a clear error", () => {
       expect(await openElsewhere(path, { asNobody: true }).opened).toBe("ERR_STORE_READ_ONLY");
     },
   );
+
+  it.runIf(canTrace())("on a file system without locks", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    writeFileSync(`${path}-lock`, "");
+    const script = `
+      import { createSender, sqliteStore } from ${JSON.stringify(import.meta.resolve("@countersign/sender"))};
+      const store = sqliteStore({ path: ${JSON.stringify(path)} });
+      await createSender({ url: ${JSON.stringify(ENDPOINT_URL)}, store }).catch(({ code, message }) => console.log(code, message));`;
+    const fails = [
+      "-f",
+      "-qq",
+      "-o",
+      "/dev/null",
+      "-P",
+      `${path}-lock`,
+      "-e",
+      "inject=fcntl:error=EOPNOTSUPP",
+    ];
+    const node = [process.execPath, "--input-type=module", "--eval", script];
+    const { stdout } = await promisify(execFile)("strace", [...fails, ...node]);
+    expect(stdout).toMatch(
+      /^ERR_STORE_FAILED The store .*-lock cannot be locked\. Keep the store on a disk of this machine/,
+    );
+  });
 
   it("locked by another program for a moment, such as one that closes it: it is waited for", async () => {
     const path = join(temporaryFolder(), "deliveries.db");

@@ -31,6 +31,11 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
   ],
   ["SQLITE_NOTADB", "ERR_STORE_CORRUPT", "is not a SQLite database. Use another path."],
   ["SQLITE_CANTOPEN", "ERR_STORE_OPEN", CANNOT_BE_OPENED],
+  [
+    "SQLITE_IOERR_LOCK",
+    "ERR_STORE_FAILED",
+    "cannot be locked. Keep the store on a disk of this machine: the file system of a network may have no locks.",
+  ],
   ["SQLITE_IOERR", "ERR_STORE_FAILED", CANNOT_BE_USED],
   [
     REMOVED_CODE,
