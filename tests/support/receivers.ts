@@ -272,6 +272,14 @@ export const onLambdas: readonly Receiver[] = lambdaGateways.map((gateway) => ({
   mount: onLambda(gateway),
 }));
 
+/** Does as `koa-body` up to version 6 with `includeUnparsed`, which Strapi 5 has: it keeps the text on the value that it parsed. */
+const keepUnparsed: Koa3.Middleware = async (ctx, next) => {
+  const text = Buffer.from(await readRawBody(ctx.req, { maxBytes: 1_048_576 })).toString();
+  const body: object = text === "" ? {} : (JSON.parse(text) as object);
+  Object.assign(ctx.request, { body: Object.assign(body, { [Symbol.for("unparsedBody")]: text }) });
+  await next();
+};
+
 const nodeReceivers = receivers.filter(({ name }) => name !== "fetch in Hono");
 
 /** Receivers behind something that reads the body before them and keeps its bytes or its text. */
@@ -302,6 +310,7 @@ export const behindRaw: readonly Receiver[] = [
   { name: "Koa 3, @koa/bodyparser", mount: onKoa(Koa3, koaBodyParser6()) },
   { name: "Koa 3, koa-bodyparser", mount: onKoa(Koa3, koaBodyParser4()) },
   { name: "Koa 2, koa-bodyparser", mount: onKoa(Koa2, koaBodyParser4()) },
+  { name: "Koa 2, strapi::body with includeUnparsed", mount: onKoa(Koa2, keepUnparsed) },
   ...nodeReceivers.map((receiver) => ({
     name: `${receiver.name}, Cloud Functions`,
     mount: behindPlatform(keepBytes, receiver),

@@ -44,7 +44,7 @@ declare module "koa" {
 
 const ALREADY_READ =
   "A body parser read the request before verifyWebhook() and did not keep its text in ctx.request.rawBody. " +
-  "Mount verifyWebhook() before it.";
+  "Mount verifyWebhook() before it, or set includeUnparsed of koa-body, which is strapi::body in Strapi.";
 
 /**
  * Koa middleware, for Koa 2 and 3, that lets only authentic, well-formed webhooks through (spec 5.1).
@@ -70,7 +70,7 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
     // Koa's context type declares its own state type; at run time it is the same context.
     const request = toWebhookRequest(ctx.req, {
       request: ctx as unknown as Context,
-      kept: ctx.request,
+      kept: keptOf(ctx.request),
       verified: ctx.state.webhook,
       alreadyReadHint: ALREADY_READ,
     });
@@ -110,6 +110,14 @@ export function verifyWebhook(options: VerifyWebhookOptions = {}): Middleware<We
  */
 export function dispatch(router: Pick<WebhookRouter, "dispatch">): Middleware<WebhookState> {
   return async (ctx) => send(ctx, await router.dispatch(ctx.state.webhook));
+}
+
+/** Where `koa-body` up to version 6, which Strapi 5 has, keeps the text with `includeUnparsed`: on the value that it parsed. */
+const UNPARSED = Symbol.for("unparsedBody");
+
+function keptOf(request: object): { readonly rawBody: unknown; readonly body: unknown } {
+  const { rawBody, body } = request as { rawBody?: unknown; body?: { [UNPARSED]?: unknown } | null };
+  return { rawBody: rawBody ?? body?.[UNPARSED], body };
 }
 
 function send(ctx: Pick<Context, "status" | "set" | "body">, response: WebhookResponse): void {
