@@ -1,6 +1,7 @@
 import crypto, { createHash, createHmac } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
+import { text } from "node:stream/consumers";
 import {
   certify,
   LANGUAGES,
@@ -265,6 +266,66 @@ describe("a receiver behind a proxy", () => {
     expect(found).toMatchObject([
       { failure: { fix: expect.stringContaining("A proxy got no answer from the receiver") } },
     ]);
+  });
+});
+
+describe("a receiver with verifyWebhook()", () => {
+  /** What reads the body before it, and passes on what it has kept. */
+  async function behind(
+    keep: (text: string) => object,
+    ids: readonly string[],
+  ): Promise<readonly AuditResult[]> {
+    const receiver = coreReceiver();
+    const running = await serve((request, response) => {
+      text(request)
+        .then((body) => receiver(Object.assign(request, keep(body)), response))
+        .catch(() => response.writeHead(400).end());
+    });
+    const { results: found } = await certify({ url: running.url, secret: SECRET, only: ids });
+    await running.close();
+    return found.filter(({ outcome }) => outcome === "failed");
+  }
+
+  it("is told what reads the body before it, not that its secret may not be set", async () => {
+    expect(await behind(() => ({}), ["accepts-track"])).toMatchObject([
+      {
+        failure: {
+          cause: expect.stringContaining("something reads the body before verifyWebhook()"),
+          fix: expect.stringMatching(/^Mount verifyWebhook\(\) before what reads the body/),
+        },
+      },
+    ]);
+  });
+
+  it("is told to mount it before the parser, not how to write what it does by itself", async () => {
+    const ofParser = [
+      "accepts-escapes-as-written",
+      "accepts-numbers-as-written",
+      "rejects-declared-oversize",
+      "rejects-chunked-oversize",
+      "answers-413-to-oversize",
+    ];
+    const before = ["accepts-track", "rejects-made-up-signature"];
+    const failed = await behind((body) => ({ body: JSON.parse(body) as unknown }), [...before, ...ofParser]);
+    expect(failed.map(({ id }) => id)).toEqual(ofParser);
+    for (const result of failed) {
+      expect(result).toMatchObject({
+        failure: { fix: expect.stringMatching(/^verifyWebhook\(\) does so by itself: mount it before/) },
+      });
+    }
+  });
+});
+
+it("a receiver whose handler sets no response, for which Koa and Feathers answer 404, is not told of its path", async () => {
+  const [result] = await results(
+    { reply: (_, { status }) => (status === 204 ? { status: 404 } : undefined) },
+    { only: ["accepts-track"] },
+  );
+  expect(result).toMatchObject({
+    failure: {
+      cause: "the signature is right, and the handler ends with 404",
+      fix: expect.stringContaining("Koa without ctx.status"),
+    },
   });
 });
 

@@ -69,7 +69,10 @@ export const acceptsMessages: readonly Audit[] = [
       trackWithProperties(
         '{"__proto__":{"a":1},"constructor":{"prototype":{"b":2}},"prototype":3,"toString":"4"}',
       ),
-    fix: { text: "Let the JSON parser keep such keys as ordinary properties: they are the customer's data." },
+    fix: {
+      text: "Let the JSON parser keep such keys as ordinary properties: they are the customer's data.",
+      ofParser: true,
+    },
   }),
   accepts("MUST", "accepts-nesting", "Accepts values nested fifty deep", {
     what: "a track message whose properties are nested 50 deep",
@@ -106,6 +109,7 @@ export const acceptsMessages: readonly Audit[] = [
     fix: {
       text: "Hash the exact bytes received, not JSON that was parsed and serialised again.",
       hint: "digest",
+      ofParser: true,
     },
   }),
   accepts(
@@ -118,6 +122,7 @@ export const acceptsMessages: readonly Audit[] = [
       fix: {
         text: "Hash the exact bytes received, not JSON that was parsed and serialised again.",
         hint: "digest",
+        ofParser: true,
       },
     },
   ),
@@ -127,6 +132,7 @@ export const acceptsMessages: readonly Audit[] = [
 const OTHER_BYTES: Advice = {
   text: "It takes this message for a forgery, though not others. Hash the exact bytes of the body, read to its end: not a part of them, nor JSON that was parsed and serialised again.",
   hint: "digest",
+  ofParser: true,
 };
 
 interface Sample {
@@ -144,7 +150,7 @@ function accepts(level: AuditLevel, id: string, title: string, { what, body, fix
     run: async (probe) => {
       const exchange = await probe.send({ what, body: body() });
       const isTakenForForgery = exchange.answer?.status === 401 && fix.hint !== "digest";
-      return accepted(exchange, adviceFor(isTakenForForgery ? OTHER_BYTES : fix, probe.language));
+      return accepted(exchange, adviceFor(isTakenForForgery ? OTHER_BYTES : fix, probe));
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Language } from "../probe/language.ts";
+import type { Probe } from "../probe/probe.ts";
 
 /** What fixes are about, where each language does it in its own way. */
 type Topic =
@@ -20,7 +21,13 @@ type Topic =
 export interface Advice {
   readonly text: string;
   readonly hint?: Topic | readonly Topic[];
+  /** `verifyWebhook()` does as it should: if it seems not to, something has read or answered the request before it. */
+  readonly ofParser?: true;
 }
+
+/** Takes the place of advice on how to write a receiver where `verifyWebhook()` already is. */
+const BEFORE_PARSER =
+  "verifyWebhook() does so by itself: mount it before what reads the body, such as a body parser or a validator. Where the platform reads every body first, set it there, or accept this.";
 
 const NAMES: Readonly<Record<Language, string>> = {
   node: "Node",
@@ -146,7 +153,11 @@ const HINTS: Readonly<Record<Topic, Readonly<Record<Language, string>>>> = {
 };
 
 /** A fix as a string, with the function names of the receiver's language if it is known. */
-export function adviceFor(advice: Advice, language: Language | undefined): string {
+export function adviceFor(
+  advice: Advice,
+  { language, isCountersign }: Pick<Probe, "language" | "isCountersign">,
+): string {
+  if (isCountersign && advice.ofParser) return BEFORE_PARSER;
   if (language === undefined || advice.hint === undefined) return advice.text;
   const hints = [advice.hint].flat().map((topic) => HINTS[topic][language]);
   return `${advice.text} In ${NAMES[language]}: ${hints.join("; ")}.`;

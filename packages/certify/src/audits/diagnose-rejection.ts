@@ -1,5 +1,6 @@
 import { isOfProxy, mayBeOfProxy, TOO_MANY_REQUESTS } from "../probe/has-answered.ts";
 import type { Exchange, Probe } from "../probe/probe.ts";
+import { problemCodeOf } from "../probe/problem-code.ts";
 import type { Answer } from "../wire/exchange.ts";
 import { isAccepted, PROXY_ADVICE } from "./expectations.ts";
 import { freshText } from "./messages.ts";
@@ -23,13 +24,15 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
   const { answer } = rejection;
   if (answer === undefined) return diagnoseSilence(rejection);
   const { status } = answer;
-  const before = diagnoseStatus(probe, status) ?? diagnoseLostSignature(answer);
+  const before = diagnoseStatus(status) ?? diagnoseProblem(answer);
   if (before !== undefined) return before;
   const forged = await probe.send({
     what: "a track message with a made-up signature",
     body: freshText("track"),
     signature: MADE_UP_SIGNATURE,
   });
+  const unrouted = diagnoseRoute(probe, status, forged);
+  if (unrouted !== undefined) return unrouted;
   // A proxy that tries for some seconds does so with each of the many forms.
   const mayBeAway = mayBeOfProxy(status) && mayBeOfProxy(forged.answer?.status ?? status);
   const until = performance.now() + (mayBeAway ? probe.timeoutMs / 2 : Number.POSITIVE_INFINITY);
@@ -104,20 +107,49 @@ function diagnoseSilence({ timedOut, error, durationMs }: Exchange): Diagnosis {
   return {
     cause: `no answer within ${seconds(durationMs)}; the sender gives up at 5 s`,
     advice: {
-      text: "Answer on every path of the handler, and within five seconds: store the message, answer, and process it afterwards.",
+      text: "Answer on every path of the handler, and within five seconds: store the message, answer, and process it afterwards. A body parser that runs after the check waits for ever: the body has been read.",
       hint: "later",
     },
   };
 }
 
-/** A receiver of `@countersign/core` has said so, of a request that had the header. */
-function diagnoseLostSignature({ body }: Answer): Diagnosis | undefined {
-  if (!body.includes('"ERR_SIGNATURE_MISSING"')) return undefined;
+/** What a receiver of `@countersign/core` has said itself, of a request that had the header and the body. */
+function diagnoseProblem(answer: Answer): Diagnosis | undefined {
+  const code = problemCodeOf(answer);
+  if (code === "ERR_SIGNATURE_MISSING") {
+    return {
+      cause: "X-Signature was sent, and does not reach it",
+      advice: {
+        text: "Let the proxy in front of the receiver pass the header X-Signature on: something removes it.",
+      },
+    };
+  }
+  if (code === "ERR_BODY_ALREADY_READ") {
+    return {
+      cause:
+        "something reads the body before verifyWebhook(), and does not keep its bytes (ERR_BODY_ALREADY_READ)",
+      advice: {
+        text: "Mount verifyWebhook() before what reads the body, such as a body parser, and only once. The hint of the error, which onRejected gets, names the change for the framework.",
+      },
+    };
+  }
+  return undefined;
+}
+
+/** No route, unless a forgery gets as far as the check: many frameworks answer so where a handler sets no response. */
+function diagnoseRoute({ url }: Probe, status: number, forged: Exchange): Diagnosis | undefined {
+  if (status !== 404 && status !== 405) return undefined;
+  if (forged.answer?.status === 401 || forged.answer?.status === 403) {
+    return {
+      cause: `the signature is right, and the handler ends with ${status}`,
+      advice: {
+        text: "Answer 2xx when the message was handled: after a 4xx it is not sent again. Frameworks answer 404 where a handler sets no response, such as Koa without ctx.status, and Feathers on Koa without ctx.body.",
+      },
+    };
+  }
   return {
-    cause: "X-Signature was sent, and does not reach it",
-    advice: {
-      text: "Let the proxy in front of the receiver pass the header X-Signature on: something removes it.",
-    },
+    cause: `no route accepts POST at ${url.pathname} (${status})`,
+    advice: { text: "Check the path of the URL, and that POST is routed there." },
   };
 }
 
@@ -147,13 +179,7 @@ function diagnoseTokens({ status, body }: Answer): Diagnosis | undefined {
   };
 }
 
-function diagnoseStatus({ url }: Probe, status: number): Diagnosis | undefined {
-  if (status === 404 || status === 405) {
-    return {
-      cause: `no route accepts POST at ${url.pathname} (${status})`,
-      advice: { text: "Check the path of the URL, and that POST is routed there." },
-    };
-  }
+function diagnoseStatus(status: number): Diagnosis | undefined {
   if (status === 413) {
     return {
       cause: "messages of a few hundred bytes are too large for it (413)",

@@ -50,7 +50,7 @@ export async function sendEach(
   expectation: Expectation,
   advice: Advice,
 ): Promise<AuditFailure | undefined> {
-  const fix = adviceFor(advice, probe.language);
+  const fix = adviceFor(advice, probe);
   for (const delivery of deliveries) {
     const failed = expectation(await probe.send(delivery), fix);
     if (failed !== undefined) return failed;

@@ -50,7 +50,7 @@ async function acceptsTrack(probe: Probe): Promise<AuditFailure | undefined> {
   const exchange = await probe.send({ what: "a track message", body });
   if (isAccepted(exchange)) return undefined;
   const { cause, advice } = await diagnoseRejection(probe, exchange);
-  return failure(exchange, ACCEPTED, adviceFor(advice, probe.language), cause);
+  return failure(exchange, ACCEPTED, adviceFor(advice, probe), cause);
 }
 
 async function acceptsLeadingZeros(probe: Probe): Promise<AuditFailure | undefined> {
@@ -90,7 +90,7 @@ async function rejectsMadeUpSignature(probe: Probe): Promise<AuditFailure | unde
     text: "Compute HMAC-SHA1 of the body with the secret, and reject the request if it differs from X-Signature: as it is, anyone can forge messages.",
     hint: "digest",
   };
-  const failed = rejected(exchange, isForged ? adviceFor(check, probe.language) : say);
+  const failed = rejected(exchange, isForged ? adviceFor(check, probe) : say);
   if (failed === undefined || !isForged) return failed;
   const fix = (await acceptsGet(probe)) ? `${failed.fix} ${OTHER_CODE}` : failed.fix;
   return { ...failed, fix, cause: "it accepts forged messages: X-Signature is not checked" };

@@ -11,7 +11,7 @@ export const rejectsBadRequests: readonly Audit[] = [
   audit("MUST", "rejects-invalid-json", "Rejects a correctly signed body that is not JSON", {
     deliveries: invalidJson,
     expectation: rejected,
-    fix: { text: "Catch the parser's error and answer 400.", hint: "json" },
+    fix: { text: "Catch the parser's error and answer 400.", hint: "json", ofParser: true },
     needs: ACCEPTS_AUTHENTIC,
   }),
   audit("SHOULD", "rejects-empty-body", "Rejects a correctly signed empty body", {
@@ -79,6 +79,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     expectation: answeredWith(415),
     fix: {
       text: "Answer 415 when Content-Encoding is anything you do not decode: the bytes are not the signed ones.",
+      ofParser: true,
     },
     needs: ACCEPTS_AUTHENTIC,
   }),

@@ -8,6 +8,7 @@ import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 const LIMIT: Advice = {
   text: "Reject by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB. If a web server in front reads the body before the receiver runs, set the limit of that server.",
   hint: "limit",
+  ofParser: true,
 };
 
 /** Two thousand times the largest message: beyond any limit a receiver of webhooks may set on purpose. */
@@ -56,8 +57,9 @@ export const rejectsTooLarge: readonly Audit[] = [
       const advice: Advice = {
         text: "Answer 413 when the declared length is over the limit, before reading.",
         hint: "limit",
+        ofParser: true,
       };
-      return answeredWith(413)(exchange, adviceFor(advice, probe.language));
+      return answeredWith(413)(exchange, adviceFor(advice, probe));
     },
   },
 ];
@@ -87,7 +89,7 @@ async function rejectedInTime(probe: Probe, oversized: Oversized): ReturnType<Au
   return failure(
     { ...exchange, received: `${received}; it had taken ${describeBytes(exchange)} of the body by then` },
     "413, or a closed connection, before the body is read",
-    adviceFor(LIMIT, probe.language),
+    adviceFor(LIMIT, probe),
     exchange.bodyTaken ? "it read all 64 MiB" : undefined,
   );
 }
@@ -98,7 +100,7 @@ async function stillAnswers(probe: Probe): ReturnType<Audit["run"]> {
   const exchange = await probe.send({ what, body: freshText("track") });
   if (exchange.answer !== undefined) return undefined;
   const expected = "an answer: only the connection of the large body is closed";
-  return failure(exchange, expected, adviceFor(LIMIT, probe.language), "it stopped answering");
+  return failure(exchange, expected, adviceFor(LIMIT, probe), "it stopped answering");
 }
 
 function describeBytes({ bytesTaken, bodyTaken }: Exchange): string {

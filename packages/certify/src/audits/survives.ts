@@ -26,7 +26,7 @@ export const survives: readonly Audit[] = [
     title: "Handles lists nested 15,000 deep",
     run: async (probe) => {
       const body = "[".repeat(TOO_DEEP) + "]".repeat(TOO_DEEP);
-      const fix = adviceFor(DEPTH, probe.language);
+      const fix = adviceFor(DEPTH, probe);
       for (const signature of [undefined, MADE_UP_SIGNATURE]) {
         const what = `a track message nested ${TOO_DEEP} deep`;
         const nested = freshText("track", { properties: "@" }).replace('"@"', body);
@@ -90,7 +90,7 @@ const PARALLEL: Advice = {
 };
 
 async function survivesSlowBodies(probe: Probe): Promise<AuditFailure | undefined> {
-  const fix = adviceFor(PARALLEL, probe.language);
+  const fix = adviceFor(PARALLEL, probe);
   const release = new AbortController();
   const slow = Array.from({ length: 5 }, () => sendSlowly(probe, release.signal));
   try {

@@ -52,7 +52,7 @@ export const takesDeliveries: readonly Audit[] = [
           text: "Serve requests in parallel, or queue them: the sender does not wait for one before it sends the next.",
           hint: "workers",
         },
-        probe.language,
+        probe,
       );
       return exchanges.map((exchange) => accepted(exchange, fix)).find((failed) => failed !== undefined);
     },
@@ -82,7 +82,7 @@ export const aboutEveryAnswer: readonly Audit[] = [
         failure(
           late,
           "an answer within 5 s of the start of the attempt",
-          adviceFor(ANSWER_FIRST, probe.language),
+          adviceFor(ANSWER_FIRST, probe),
           lateness(late),
         )
       );

@@ -6,6 +6,7 @@ import { checkOptions } from "./check-options.ts";
 import { describeDelivery, describeOutcome } from "./describe-exchange.ts";
 import { hasAnswered, mayBeOfProxy, TOO_MANY_REQUESTS } from "./has-answered.ts";
 import type { Delivery, Exchange, Probe, ProbeOptions } from "./probe.ts";
+import { problemCodeOf } from "./problem-code.ts";
 import { tells, telltalesOf } from "./telltales.ts";
 
 /** How long the sender waits for an answer (spec 4.1), in ms. */
@@ -31,10 +32,12 @@ export function createProbe(options: ProbeOptions): Probe {
   const { secret } = options;
   warnOfSecrets([secret]);
   const { signal } = endpoint;
-  const findings: { leak?: Exchange; unanswered: number; limited: number; isRunning: boolean } = {
+  const findings: { leak?: Exchange } & Record<"unanswered" | "limited", number> &
+    Record<"isRunning" | "isCountersign", boolean> = {
     unanswered: 0,
     limited: 0,
     isRunning: false,
+    isCountersign: false,
   };
   const late: Exchange[] = [];
 
@@ -52,6 +55,7 @@ export function createProbe(options: ProbeOptions): Probe {
     if (!hasAnswered(done) && request.ending === "end") findings.unanswered += 1;
     if (outcome.answer?.status === TOO_MANY_REQUESTS) findings.limited += 1;
     findings.isRunning ||= outcome.answer !== undefined && !mayBeOfProxy(outcome.answer.status);
+    findings.isCountersign ||= problemCodeOf(outcome.answer) !== undefined;
     if (tells(outcome.answer, telltales)) findings.leak ??= done;
     const isLate = delivery.transfer === undefined && done.durationMs > ANSWER_BUDGET_MS;
     if (isLate && late.length < MAX_LATE_KEPT) late.push(done);
@@ -85,6 +89,9 @@ export function createProbe(options: ProbeOptions): Probe {
     },
     get isRunning() {
       return findings.isRunning;
+    },
+    get isCountersign() {
+      return findings.isCountersign;
     },
     get leak() {
       return findings.leak;

@@ -89,6 +89,8 @@ export interface Probe {
   readonly limited: number;
   /** Whether an answer shows that the receiver runs: one that no proxy gives in its place, as it does with 502, 503 or 504. */
   readonly isRunning: boolean;
+  /** Whether an answer shows that the receiver is one of `@countersign/core`: a problem document with one of its codes. */
+  readonly isCountersign: boolean;
   /** The first exchange whose answer told the digest of what was sent, or the secret. */
   readonly leak: Exchange | undefined;
   /** The exchanges of ordinary requests that took longer than the sender waits; the first ten are kept. */
