@@ -316,6 +316,16 @@ describe("a receiver with verifyWebhook()", () => {
   });
 });
 
+it("a receiver behind a validator that wants a parsed body is told to read what it answers, not only of its secret", async () => {
+  const [result] = await results(
+    { reply: () => ({ status: 400, body: "request must have required property 'body'" }) },
+    { only: ["accepts-track"] },
+  );
+  expect(result).toMatchObject({
+    failure: { fix: expect.stringMatching(/^The body of the response may say what is wrong\./) },
+  });
+});
+
 it("a receiver whose handler sets no response, for which Koa and Feathers answer 404, is not told of its path", async () => {
   const [result] = await results(
     { reply: (_, { status }) => (status === 204 ? { status: 404 } : undefined) },

@@ -71,7 +71,7 @@ export const acceptsMessages: readonly Audit[] = [
       ),
     fix: {
       text: "Let the JSON parser keep such keys as ordinary properties: they are the customer's data.",
-      ofParser: true,
+      isOurs: true,
     },
   }),
   accepts("MUST", "accepts-nesting", "Accepts values nested fifty deep", {
@@ -109,7 +109,7 @@ export const acceptsMessages: readonly Audit[] = [
     fix: {
       text: "Hash the exact bytes received, not JSON that was parsed and serialised again.",
       hint: "digest",
-      ofParser: true,
+      isOurs: true,
     },
   }),
   accepts(
@@ -122,7 +122,7 @@ export const acceptsMessages: readonly Audit[] = [
       fix: {
         text: "Hash the exact bytes received, not JSON that was parsed and serialised again.",
         hint: "digest",
-        ofParser: true,
+        isOurs: true,
       },
     },
   ),
@@ -132,7 +132,7 @@ export const acceptsMessages: readonly Audit[] = [
 const OTHER_BYTES: Advice = {
   text: "It takes this message for a forgery, though not others. Hash the exact bytes of the body, read to its end: not a part of them, nor JSON that was parsed and serialised again.",
   hint: "digest",
-  ofParser: true,
+  isOurs: true,
 };
 
 interface Sample {

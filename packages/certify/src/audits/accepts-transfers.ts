@@ -20,7 +20,7 @@ export const acceptsTransfers: readonly Audit[] = [
     fix: {
       text: "Read the body to its end, not for Content-Length bytes: a proxy may send it chunked (RFC 9112, 7.1).",
       hint: "chunked",
-      ofParser: true,
+      isOurs: true,
     },
   }),
   accepts("MUST", "accepts-expect-continue", "Accepts a request that expects 100 Continue", {

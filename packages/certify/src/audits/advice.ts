@@ -22,12 +22,12 @@ export interface Advice {
   readonly text: string;
   readonly hint?: Topic | readonly Topic[];
   /** `verifyWebhook()` does as it should: if it seems not to, something has read or answered the request before it. */
-  readonly ofParser?: true;
+  readonly isOurs?: true;
 }
 
 /** Takes the place of advice on how to write a receiver where `verifyWebhook()` already is. */
-const BEFORE_PARSER =
-  "verifyWebhook() does so by itself: mount it before what reads the body, such as a body parser or a validator. Where the platform reads every body first, set it there, or accept this.";
+const NOT_FIRST =
+  "verifyWebhook() does so by itself: mount it before what reads the body or answers in its place, such as a body parser, a validator or a protection against CSRF. Where the platform does so first, set it there, or accept this.";
 
 const NAMES: Readonly<Record<Language, string>> = {
   node: "Node",
@@ -157,7 +157,7 @@ export function adviceFor(
   advice: Advice,
   { language, isCountersign }: Pick<Probe, "language" | "isCountersign">,
 ): string {
-  if (isCountersign && advice.ofParser) return BEFORE_PARSER;
+  if (isCountersign && advice.isOurs) return NOT_FIRST;
   if (language === undefined || advice.hint === undefined) return advice.text;
   const hints = [advice.hint].flat().map((topic) => HINTS[topic][language]);
   return `${advice.text} In ${NAMES[language]}: ${hints.join("; ")}.`;

@@ -52,7 +52,7 @@ export async function diagnoseRejection(probe: Probe, rejection: Exchange): Prom
     cause: `its secret is a different one, or it signs something other than the body${mayBeMessage}`,
     advice: {
       ...SAME_SECRET,
-      text: `${SAME_SECRET.text} If they are the same: ${DIGEST.text} A proxy in front of the receiver must pass the header and the body on as they are.${mayBeTokens ? ` A framework that protects forms against CSRF answers ${status}, too: exempt this path.` : ""}`,
+      text: `${mayBeMessage && "The body of the response may say what is wrong. If it does not: "}${SAME_SECRET.text} If they are the same: ${DIGEST.text} A proxy in front of the receiver must pass the header and the body on as they are.${mayBeTokens ? ` A framework that protects forms against CSRF answers ${status}, too: exempt this path.` : ""}`,
       hint: mayBeTokens ? ["digest", "header", "csrf"] : ["digest", "header"],
     },
   };

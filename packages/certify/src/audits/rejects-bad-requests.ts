@@ -11,7 +11,7 @@ export const rejectsBadRequests: readonly Audit[] = [
   audit("MUST", "rejects-invalid-json", "Rejects a correctly signed body that is not JSON", {
     deliveries: invalidJson,
     expectation: rejected,
-    fix: { text: "Catch the parser's error and answer 400.", hint: "json", ofParser: true },
+    fix: { text: "Catch the parser's error and answer 400.", hint: "json", isOurs: true },
     needs: ACCEPTS_AUTHENTIC,
   }),
   audit("SHOULD", "rejects-empty-body", "Rejects a correctly signed empty body", {
@@ -69,7 +69,7 @@ export const rejectsBadRequests: readonly Audit[] = [
       { what: "a track message", body: freshText("track"), headers: { "Content-Type": "text/plain" } },
     ],
     expectation: answeredWith(415),
-    fix: { text: "Answer 415 when Content-Type is not application/json." },
+    fix: { text: "Answer 415 when Content-Type is not application/json.", isOurs: true },
     needs: ACCEPTS_AUTHENTIC,
   }),
   audit("SHOULD", "answers-415-to-content-encodings", "Answers 415 to an unknown content encoding", {
@@ -79,7 +79,7 @@ export const rejectsBadRequests: readonly Audit[] = [
     expectation: answeredWith(415),
     fix: {
       text: "Answer 415 when Content-Encoding is anything you do not decode: the bytes are not the signed ones.",
-      ofParser: true,
+      isOurs: true,
     },
     needs: ACCEPTS_AUTHENTIC,
   }),

@@ -8,7 +8,7 @@ import type { Delivery, Exchange, Probe } from "../probe/probe.ts";
 const LIMIT: Advice = {
   text: "Reject by Content-Length before reading, count the bytes while reading, and stop at a limit such as 1 MiB. If a web server in front reads the body before the receiver runs, set the limit of that server.",
   hint: "limit",
-  ofParser: true,
+  isOurs: true,
 };
 
 /** Two thousand times the largest message: beyond any limit a receiver of webhooks may set on purpose. */
@@ -57,7 +57,7 @@ export const rejectsTooLarge: readonly Audit[] = [
       const advice: Advice = {
         text: "Answer 413 when the declared length is over the limit, before reading.",
         hint: "limit",
-        ofParser: true,
+        isOurs: true,
       };
       return answeredWith(413)(exchange, adviceFor(advice, probe));
     },
