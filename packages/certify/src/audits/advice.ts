@@ -27,7 +27,7 @@ export interface Advice {
 
 /** Takes the place of advice on how to write a receiver where `verifyWebhook()` already is. */
 const NOT_FIRST =
-  "verifyWebhook() does so by itself: mount it before what reads the body or answers in its place, such as a body parser, a validator or a protection against CSRF. Where the platform does so first, set it there, or accept this.";
+  "verifyWebhook() does so by itself: mount it before what reads the body or answers in its place, such as a body parser, a validator or a protection against CSRF. Where a platform or a proxy does so first, set it there, or accept this.";
 
 const NAMES: Readonly<Record<Language, string>> = {
   node: "Node",
