@@ -3,12 +3,13 @@ import {
   type EngineOptions,
   SettingsError,
   type SenderSettings,
+  type SourceSettings,
   sqliteStore,
   type Transport,
 } from "@countersign/sender";
 import { virtualClock } from "@countersign/sender/testing";
 import { createHmac } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { silentTransport } from "./support/silent-transport.ts";
@@ -411,6 +412,45 @@ describe("settings that change while running", () => {
     await clock.advance("1m");
     expect(await receipt.settled()).toMatchObject([{ state: "delivered" }]);
     expect(receiver.received.map(({ path }) => path)).toEqual(["/old", "/new"]);
+  });
+
+  const shop = (number: number, url = ENDPOINT_URL): SourceSettings => ({
+    name: `shop-${number}`,
+    destinations: [{ endpoints: [{ url }] }],
+  });
+
+  it("a change of one source among many checks that one, and leaves the others as they are", async () => {
+    const sender = await openSender({
+      sources: Array.from({ length: 50 }, (_, number) => shop(number)),
+      transport: silentTransport(),
+    });
+    const before = sender.settings.sources;
+    const check = vi.spyOn(URL, "canParse");
+    onTestFinished(() => check.mockRestore());
+    const other = "https://example.com/other";
+    sender.configure({ sources: before.with(7, shop(7, other)) });
+    expect(check.mock.calls).toEqual([[other]]);
+    const after = sender.settings.sources;
+    expect(after[7]).toEqual(shop(7, other));
+    expect(after.filter((source, index) => source !== before[index])).toEqual([after[7]]);
+  });
+
+  it("a source of the settings cannot be changed in place, where no change would be seen", async () => {
+    const sender = await openSender({ ...to(ENDPOINT_URL), transport: silentTransport() });
+    const [{ destinations }] = sender.settings.sources as unknown as [{ destinations: object[] }];
+    expect(() => Object.assign(destinations[0] ?? {}, { enabled: false })).toThrow(TypeError);
+    expect(() => destinations.push({})).toThrow(TypeError);
+  });
+
+  it("what a source of the settings has in common with another one is refused, though it was checked before", async () => {
+    const sender = await openSender({ sources: [shop(1), shop(2)], transport: silentTransport() });
+    const [one, two] = sender.settings.sources as unknown as [SourceSettings, SourceSettings];
+    expect(() => sender.configure({ sources: [one, two, one] })).toThrow(
+      'sources[2].name is "shop-1", which another one has already.',
+    );
+    expect(() => sender.configure({ sources: [{ ...shop(3), writeKey: "shop-2" }, one, two] })).toThrow(
+      "sources[2].writeKey is also the write key of another source.",
+    );
   });
 
   it("wrong settings are refused and the old ones stay", async () => {

@@ -12,7 +12,7 @@ const { O_WRONLY, O_CREAT, O_EXCL, O_SYNC } = constants;
  * replaceFile("state.json", JSON.stringify({ line: 12 }));
  * ```
  */
-export function replaceFile(path: string, text: string): void {
+export function replaceFile(path: string, content: string | Uint8Array): void {
   const next = `${path}.new`;
   // What is there may belong to somebody else, or lead elsewhere.
   rmSync(next, { force: true });
@@ -20,7 +20,7 @@ export function replaceFile(path: string, text: string): void {
   try {
     try {
       // One write may end early, as on a disk that becomes full. This one writes the rest, or throws.
-      writeFileSync(descriptor, text);
+      writeFileSync(descriptor, content);
       // Under Node's permission model, which forbids it, O_SYNC has to do.
       if (process.permission === undefined) fsyncSync(descriptor);
     } finally {

@@ -61,11 +61,23 @@ const OWN_NAME = "Webhooks";
 export class CallIntake {
   readonly #clock: Clock;
   readonly #idAt: (now: number) => string;
-  sources: readonly Source[] = [];
+  #sources: readonly Source[] = [];
+  #byName: ReadonlyMap<string, Source> = new Map();
+  #byWriteKey: ReadonlyMap<string, Source> = new Map();
 
   constructor(clock: Clock, ids: RandomSource) {
     this.#clock = clock;
     this.#idAt = timeOrderedIds(ids.uint32);
+  }
+
+  get sources(): readonly Source[] {
+    return this.#sources;
+  }
+
+  set sources(sources: readonly Source[]) {
+    this.#sources = sources;
+    this.#byName = new Map(sources.map((source) => [source.name, source]));
+    this.#byWriteKey = new Map(sources.map((source) => [source.writeKey, source]));
   }
 
   /** @throws CallError when the call is not valid */
@@ -155,18 +167,14 @@ export class CallIntake {
    */
   sourceOf({ source: name, writeKey }: CallOptions = {}, place?: string): Source {
     const [only] = this.sources;
-    if (name === undefined && writeKey === undefined && only !== undefined && this.sources.length === 1)
-      return only;
-    const matches = this.sources.filter(
-      (source) =>
-        (name === undefined || source.name === name) &&
-        (writeKey === undefined || source.writeKey === writeKey),
-    );
-    const [source] = matches;
-    if (source !== undefined && matches.length === 1) return source;
+    const isNamed = name !== undefined || writeKey !== undefined;
+    if (!isNamed && only !== undefined && this.sources.length === 1) return only;
+    const source = name === undefined ? this.#byWriteKey.get(writeKey ?? "") : this.#byName.get(name);
+    if (isNamed && source !== undefined && (writeKey === undefined || source.writeKey === writeKey))
+      return source;
     const names = this.sources.map((one) => JSON.stringify(one.name)).join(", ");
-    const problem =
-      source === undefined ? "No source has this name and write key." : "There are several sources.";
+    const isNone = isNamed || only === undefined;
+    const problem = isNone ? "No source has this name and write key." : "There are several sources.";
     const option = place === undefined ? "source" : "sources";
     throw new CallError("ERR_UNKNOWN_SOURCE", `${problem} Name one of them in \`${option}\`: ${names}.`, {
       field: place ?? (writeKey === undefined ? "source" : "writeKey"),

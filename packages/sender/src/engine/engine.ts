@@ -79,9 +79,14 @@ export class Engine implements DeliveryHandler {
 
   /** Serves the enabled destinations of these sources, and no others. */
   configure(sources: readonly Source[]): void {
-    const destinations = sources.flatMap((source) => source.destinations);
-    this.#destinations = new Map(destinations.map((destination) => [destination.key, destination]));
-    for (const key of new Set([...this.#serving.keys(), ...this.#destinations.keys()])) this.#reconcile(key);
+    const before = this.#destinations;
+    const destinations = new Map<string, Destination>();
+    for (const source of sources) {
+      for (const destination of source.destinations) destinations.set(destination.key, destination);
+    }
+    this.#destinations = destinations;
+    for (const key of before.keys()) if (!destinations.has(key)) this.#reconcile(key);
+    for (const [key, destination] of destinations) if (before.get(key) !== destination) this.#reconcile(key);
   }
 
   /**

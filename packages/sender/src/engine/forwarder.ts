@@ -247,7 +247,7 @@ export class Forwarder implements Sender {
     // Settings may arrive after close() that were asked for before: what has stopped must not begin again.
     if (this.#closing !== undefined) return;
     const { intake, engine, waiters } = this.#parts;
-    this.#settings = shownMasked(keptSettings(settings));
+    this.#settings = shownMasked(keptSettings(settings, sources));
     this.#isLocal = false;
     intake.sources = sources;
     engine.configure(sources);

@@ -1,5 +1,6 @@
 import { messageOf } from "@countersign/protocol";
 import { parseRetryPolicy, type RetryPolicy } from "../delivery/retry-policy.ts";
+import { keptSettings } from "../settings/kept-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import { SettingsChangedError } from "../settings/settings-error.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
@@ -123,6 +124,8 @@ export class SettingsKeeper {
    */
   async update(settings: SenderSettings, apply: Apply): Promise<void> {
     const sources = parseSettings(settings, this.#store);
+    // What the caller changes in them meanwhile was not checked.
+    const kept = keptSettings(settings, sources);
     if (this.#shared !== undefined) {
       const text = JSON.stringify({ sources: settings.sources, given: this.#given, retry: this.#retry });
       const version = await this.#put(text);
@@ -131,7 +134,7 @@ export class SettingsKeeper {
       this.#version = version;
       this.#text = text;
     }
-    apply(settings, sources);
+    apply(kept, sources);
   }
 
   close(): void {

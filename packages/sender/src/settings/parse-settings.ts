@@ -73,11 +73,24 @@ export function parseSettings(
   const sources = sourcesOf(place, settings);
   for (const [index, { name }] of sources.entries()) {
     const problem = store?.refuses?.(name);
-    const here = place.field("sources").item(index).called(`source "${name}"`);
-    if (problem !== undefined) here.field("name").issue(problem);
+    if (problem === undefined) continue;
+    place.field("sources").item(index).called(`source "${name}"`).field("name").issue(problem);
   }
   if (issues.length > 0) throw new SettingsError(issues);
   return sources;
+}
+
+/** What sources were parsed to that are kept, and so can no longer change. */
+const parsedSources = new WeakMap<object, Source>();
+
+/** Whether a source is one of those that are kept, and not a copy. */
+export function isKept(source: SourceSettings): boolean {
+  return parsedSources.has(source);
+}
+
+/** Remembers what a source was parsed to. Nothing in it may change from now on. */
+export function keepParsed(source: SourceSettings, parsed: Source): void {
+  parsedSources.set(source, parsed);
 }
 
 function isIncludable(value: unknown): value is readonly IncludableField[] {
@@ -101,6 +114,13 @@ function sourcesOf(place: SettingPlace, settings: Unchecked<SenderSettings>): So
   const names = new Set<string>();
   const writeKeys = new Set<string>();
   return list.map((item, index) => {
+    const parsed = item ? parsedSources.get(item) : undefined;
+    // What it has in common with another source is told like anything else.
+    if (parsed !== undefined && !names.has(parsed.name) && !writeKeys.has(parsed.writeKey)) {
+      names.add(parsed.name);
+      writeKeys.add(parsed.writeKey);
+      return parsed;
+    }
     const here = all.item(index);
     const name = here
       .called(`source ${index + 1}`)

@@ -260,7 +260,7 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
   const before = sender.settings;
   sender.configure(next);
   try {
-    book.save(next.sources);
+    book.save(sender.settings.sources);
   } catch (error) {
     sender.configure(before);
     versions.putBack(sender, before);

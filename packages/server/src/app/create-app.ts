@@ -10,7 +10,7 @@ import { type BareAppOptions, createBareApp } from "./bare-app.ts";
 import { createGuard, type GuardOptions } from "./guard.ts";
 import { healthRoutes } from "./health-routes.ts";
 import type { Metrics } from "../live/metrics.ts";
-import { sourceOf } from "../settings/find-settings.ts";
+import { sourceOf, sourceOfWriteKey } from "../settings/find-settings.ts";
 import { pageRoutes } from "../page/routes.ts";
 import { readiness, waitingWithoutSettings } from "../live/readiness.ts";
 import { DEFAULT_SOURCE } from "./server-options.ts";
@@ -46,7 +46,7 @@ function createIngest({ context, metrics, anyKey, onError }: AppOptions): Ingest
   const { sender, ledger, room, events, faults, warnings: kept, now } = context;
   const accept = createAcceptCalls(sender, ledger, now);
   const ownerOf = (writeKey: string): SourceSettings | undefined =>
-    sender.settings.sources.find((source) => (source.writeKey ?? source.name) === writeKey);
+    sourceOfWriteKey(sender.settings, writeKey);
   return {
     now,
     onError,

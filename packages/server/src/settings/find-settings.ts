@@ -26,6 +26,18 @@ export function sourceOf(settings: SenderSettings, name: string): SourceSettings
   return settings.sources.find((source) => source.name === name);
 }
 
+const byWriteKey = new WeakMap<SenderSettings, ReadonlyMap<string, SourceSettings>>();
+
+/** The source that a write key is of. Every request asks, so it does not look through all of them. */
+export function sourceOfWriteKey(settings: SenderSettings, writeKey: string): SourceSettings | undefined {
+  let known = byWriteKey.get(settings);
+  if (known === undefined) {
+    known = new Map(settings.sources.map((source) => [source.writeKey ?? source.name, source]));
+    byWriteKey.set(settings, known);
+  }
+  return known.get(writeKey);
+}
+
 /** The destination of a key, `<source>/<destination>`. For many keys, use {@link destinationsByKey}: this looks through all of them. */
 export function destinationOf(settings: SenderSettings, key: string): NamedDestination | undefined {
   for (const source of settings.sources) {

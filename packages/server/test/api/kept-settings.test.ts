@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createServer, type CountersignServer, type ServerOptions } from "@countersign/server";
 import { sqliteStore } from "@countersign/sender";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { isWindows } from "../../../core/test/support/windows.ts";
 import { send, type Answer } from "../support/http.ts";
 import { SECRET, startReceiver, type Receiver } from "../support/receiver.ts";
@@ -54,6 +54,25 @@ describe("a source made through the API, next to --to", () => {
     await track(server, "shop-key", "Of the shop");
     await track(server, "any other", "Of the default");
     expect([eventsOf(shop), eventsOf(receiver)]).toEqual([["Of the shop"], ["Of the default"]]);
+  });
+
+  it("is saved without the text of every other source being made again, in a file as JSON.stringify() makes it", async () => {
+    const server = await start();
+    const names = Array.from({ length: 20 }, (_, index) => `shop-${index}`);
+    for (const name of names) await call(server, "PUT", `/sources/${name}`, { writeKey: `${name}-key-é` });
+    const stringify = vi.spyOn(JSON, "stringify");
+    onTestFinished(() => stringify.mockRestore());
+    await call(server, "PUT", "/sources/shop-7", { blockedEvents: ["Blocked"] });
+    const indented = stringify.mock.calls.filter(([, , indent]) => indent === 2);
+    expect(indented.map(([value]) => (value as { name?: string }).name)).toEqual(["shop-7"]);
+    const text = readFileSync(join(data, "settings.json"), "utf8");
+    const saved = JSON.parse(text) as { sources: { name: string }[] };
+    expect(text).toBe(JSON.stringify(saved, undefined, 2));
+    expect(saved.sources.map(({ name }) => name)).toEqual(names);
+    for (const name of names) await call(server, "DELETE", `/sources/${name}`);
+    expect(readFileSync(join(data, "settings.json"), "utf8")).toBe(
+      JSON.stringify({ version: 1, sources: [] }, undefined, 2),
+    );
   });
 
   it("outlasts a restart with --data, in a file that only its owner can read", async () => {
