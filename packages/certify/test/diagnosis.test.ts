@@ -316,6 +316,18 @@ describe("a receiver with verifyWebhook()", () => {
   });
 });
 
+it("a receiver without verifyWebhook() is told what to write, also where it answers with codes of its own", async () => {
+  const own = JSON.stringify({ error: { code: "ERR_INVALID_ARG_TYPE" } });
+  const found = await results(
+    { reply: (_seen, { status }) => (status === 415 ? { status: 204 } : { status, body: own }) },
+    { only: ["rejects-made-up-signature", "accepts-track", "answers-415-to-other-media-types"] },
+  );
+  expect(found.at(-1)).toMatchObject({
+    outcome: "failed",
+    failure: { fix: "Answer 415 when Content-Type is not application/json." },
+  });
+});
+
 it("a receiver behind a validator that wants a parsed body is told to read what it answers, not only of its secret", async () => {
   const [result] = await results(
     { reply: () => ({ status: 400, body: "request must have required property 'body'" }) },
