@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { isForClients } from "../broken-request.ts";
-import { headersForPages } from "../ingest/cors.ts";
+import { headersForPages, headersOfPreflight } from "../ingest/cors.ts";
 import { listenError } from "./listen.ts";
 import type { TlsOptions } from "./server-options.ts";
 
@@ -36,14 +36,15 @@ export async function answerMeanwhile<T>({ host, port, tls }: Address, open: () 
   }
 }
 
-function answer({ url = "", headers: { origin } }: IncomingMessage, response: ServerResponse): void {
+function answer({ url = "", method, headers: given }: IncomingMessage, response: ServerResponse): void {
   const [path = ""] = url.split("?");
+  const forPages = isForClients(path) ? headersForPages(given.origin) : {};
+  if (isForClients(path) && method === "OPTIONS") {
+    response.writeHead(204, { ...forPages, ...headersOfPreflight(given) }).end();
+    return;
+  }
   const [status, type, body] = answerOf(path);
-  const headers = {
-    "content-type": type,
-    ...(status === 503 && { "retry-after": "1" }),
-    ...(isForClients(path) && headersForPages(origin)),
-  };
+  const headers = { "content-type": type, ...(status === 503 && { "retry-after": "1" }), ...forPages };
   response.writeHead(status, headers).end(JSON.stringify(body));
 }
 

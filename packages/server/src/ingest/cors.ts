@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyInstance } from "fastify";
 
 /** Header names, separated by commas, as a browser lists them. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/;
@@ -15,7 +16,9 @@ export function openToBrowsers(scope: FastifyInstance): void {
     reply.headers(headersForPages(headers.origin));
     done();
   });
-  scope.options("/*", async (request, reply) => answerPreflight(request, reply));
+  scope.options("/*", async ({ headers }, reply) =>
+    reply.code(204).headers(headersOfPreflight(headers)).send(),
+  );
 }
 
 /** What lets a page read an answer. One that sends with credentials accepts no `*`, so its own origin is named. */
@@ -28,14 +31,13 @@ export function headersForPages(origin: string | undefined): Readonly<Record<str
   };
 }
 
-function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const wanted = headers["access-control-request-headers"];
-  if (typeof wanted === "string" && HEADER_NAMES.test(wanted)) {
-    reply.header("access-control-allow-headers", wanted);
-  }
-  return reply
-    .code(204)
-    .header("access-control-allow-methods", "GET, POST")
-    .header("access-control-max-age", "86400")
-    .send();
+/** What answers a preflight, with 204: a page may send any header. */
+export function headersOfPreflight({
+  "access-control-request-headers": wanted,
+}: IncomingHttpHeaders): Readonly<Record<string, string>> {
+  return {
+    ...(wanted !== undefined && HEADER_NAMES.test(wanted) && { "access-control-allow-headers": wanted }),
+    "access-control-allow-methods": "GET, POST",
+    "access-control-max-age": "86400",
+  };
 }

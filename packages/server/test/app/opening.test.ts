@@ -34,9 +34,25 @@ it("while its store is opened, a server answers each API as its document says, a
     expect(answer.headers["access-control-allow-origin"]).toBe(origin);
     expect(answer.headers["access-control-expose-headers"]).toContain("Retry-After");
   }
+  // A page asks first before it sends with a header of its own, and reads no answer without a yes.
+  const asks = { origin, "access-control-request-method": "POST", "access-control-request-headers": "x-a" };
+  const ask = (): Promise<object> =>
+    send(`${url}/v1/track`, { method: "OPTIONS", headers: asks }).then(({ status, headers }) => ({
+      status,
+      ...Object.fromEntries(
+        Object.entries(headers).filter(([name]) => /^(?:access-control-|vary$)/u.test(name)),
+      ),
+    }));
+  const allowed = await ask();
+  expect(allowed).toMatchObject({
+    status: 204,
+    "access-control-allow-origin": origin,
+    "access-control-allow-headers": "x-a",
+  });
   expect((await send(`${url}/api/status`)).json()).toMatchObject({ status: 503 });
   expect((await send(`${url}/readyz`)).json()).toMatchObject({ status: "down" });
   open();
   closing(await starting);
+  expect(await ask()).toEqual(allowed);
   expect((await send(`${url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
 });
