@@ -320,6 +320,18 @@ describe("calls that are not valid", () => {
     expect(await sender.deliveries()).toEqual([]);
   });
 
+  it("an unknown source among thousands, of which the error names the first", async () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `shop-${index}`);
+    const sender = await openSender({ sources: names.map((name) => ({ name, destinations: [] })) });
+    const error: unknown = await sender
+      .identify({ userId: "u1" }, { source: "other" })
+      .catch((error: unknown) => error);
+    expect(error).toMatchObject({
+      code: "ERR_UNKNOWN_SOURCE",
+      message: expect.stringMatching(/`source`: "shop-0", .*"shop-19", and 1980 more\.$/),
+    });
+  });
+
   it("a call of exactly 32 KiB is accepted, one byte more is not", async () => {
     const { sender } = await single();
     const size = (filler: string): number =>

@@ -57,6 +57,9 @@ const MAX_STORED_KEY_CHARACTERS = 255;
 /** The name of this destination in a call's `integrations` (spec 1). Case matters. */
 const OWN_NAME = "Webhooks";
 
+/** How many sources an error names: there may be thousands. */
+const NAMED_SOURCES = 20;
+
 /** Turns calls into messages and deliveries: which source, which destinations, which ids. Stores nothing. */
 export class CallIntake {
   readonly #clock: Clock;
@@ -172,13 +175,16 @@ export class CallIntake {
     const source = name === undefined ? this.#byWriteKey.get(writeKey ?? "") : this.#byName.get(name);
     if (isNamed && source !== undefined && (writeKey === undefined || source.writeKey === writeKey))
       return source;
-    const names = this.sources.map((one) => JSON.stringify(one.name)).join(", ");
     const isNone = isNamed || only === undefined;
     const problem = isNone ? "No source has this name and write key." : "There are several sources.";
     const option = place === undefined ? "source" : "sources";
-    throw new CallError("ERR_UNKNOWN_SOURCE", `${problem} Name one of them in \`${option}\`: ${names}.`, {
-      field: place ?? (writeKey === undefined ? "source" : "writeKey"),
-    });
+    throw new CallError(
+      "ERR_UNKNOWN_SOURCE",
+      `${problem} Name one of them in \`${option}\`: ${namesOf(this.sources)}.`,
+      {
+        field: place ?? (writeKey === undefined ? "source" : "writeKey"),
+      },
+    );
   }
 
   /** Adds a call, and a message for each group of destinations that get the same bytes. */
@@ -279,4 +285,10 @@ function assertJudged(call: unknown, position: number): void {
     "ERR_FIELD_INVALID",
     `accept(): item ${position} is not a recorded call. It needs a type and a timestamp, a messageId of 1 to 99 characters if it has one, and a key of 1 to ${MAX_KEY_CHARACTERS} if it has one.`,
   );
+}
+
+function namesOf(sources: readonly Source[]): string {
+  const names = sources.slice(0, NAMED_SOURCES).map(({ name }) => JSON.stringify(name));
+  const more = sources.length - names.length;
+  return names.join(", ") + (more > 0 ? `, and ${more} more` : "");
 }
