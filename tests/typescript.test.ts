@@ -115,6 +115,19 @@ describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) 
     },
   );
 
+  it.each(["sender", "server", "postgres"])(
+    "reads the types of %s without those of libsql, which is not installed where it has no build",
+    async (name) => {
+      const read = await runCompiler(bin, join("packages", name), {
+        extends: join(root, "tsconfig.base.json"),
+        compilerOptions: { composite: false, isolatedDeclarations: false, noEmit: true, listFiles: true },
+        files: [join(root, "packages", name, "dist/index.d.ts")],
+      });
+      expect(read).toContainEqual(expect.stringContaining(`packages/${name}/dist/index.d.ts`));
+      expect(read.filter((line) => line.includes("/libsql/"))).toEqual([]);
+    },
+  );
+
   it.each([
     {
       name: "@countersign/express",

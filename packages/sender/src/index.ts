@@ -58,7 +58,7 @@ export { SettingsChangedError, SettingsError, type SettingsIssue } from "./setti
 export { MAX_BYTES_IN_MEMORY } from "./sqlite/byte-limits.ts";
 export { looksLikeUrl } from "./sqlite/file-path.ts";
 export { inTransaction } from "./sqlite/in-transaction.ts";
-export { loadLibsql, type Libsql } from "./sqlite/load-libsql.ts";
+export { loadLibsql } from "./sqlite/load-libsql.ts";
 export { makePrivateFolder } from "./sqlite/make-folder.ts";
 export { LogFile } from "./sqlite/log-file.ts";
 export { type MovedCounts, type MoveOptions, moveSqliteStore } from "./sqlite/move-sqlite-store.ts";

@@ -3,7 +3,6 @@ import { dirname, resolve } from "node:path";
 import { codeOf, messageOf } from "@countersign/protocol";
 import type Database from "libsql";
 import { StoreError } from "../store/store-error.ts";
-import type { Libsql } from "./load-libsql.ts";
 import { createPrivately } from "./private-files.ts";
 import { storeErrorOf } from "./sqlite-error.ts";
 
@@ -21,7 +20,7 @@ const heldHere = new Set<string>();
  * @returns a function that releases the lock
  * @throws StoreError `ERR_STORE_LOCKED` when another sender holds it, `ERR_STORE_READ_ONLY` when the file cannot be written
  */
-export function lockFile(path: string, libsql: Libsql): () => void {
+export function lockFile(path: string, libsql: typeof Database): () => void {
   const lockPath = `${fileOf(path)}-lock`;
   const lock = open(lockPath, libsql);
   try {
@@ -62,7 +61,7 @@ function assertWritable(lockPath: string): void {
   }
 }
 
-function open(path: string, libsql: Libsql): Database.Database {
+function open(path: string, libsql: typeof Database): Database.Database {
   try {
     createPrivately(path);
     return new libsql(path);

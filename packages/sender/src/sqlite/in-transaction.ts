@@ -1,4 +1,4 @@
-import type Database from "libsql";
+import type { SqlCommands } from "./sql-commands.ts";
 
 /**
  * Runs `work` in a transaction that can write, and undoes all of it if it throws.
@@ -13,7 +13,7 @@ import type Database from "libsql";
  * const removed = inTransaction(db, () => db.prepare("DELETE FROM rejections").run([]).changes);
  * ```
  */
-export function inTransaction<T>(db: Database.Database, work: () => T): T {
+export function inTransaction<T>(db: SqlCommands, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
@@ -29,6 +29,6 @@ export function inTransaction<T>(db: Database.Database, work: () => T): T {
  * Undoes a transaction that has failed. When a disk is full or fails, SQLite has undone it by itself: to undo it again would be
  * another error, and hide the first one.
  */
-export function rollBack(db: Database.Database): void {
+export function rollBack(db: SqlCommands): void {
   if (db.inTransaction) db.exec("ROLLBACK");
 }

@@ -1,18 +1,15 @@
 import { codeOf, messageOf } from "@countersign/protocol";
-import type Database from "libsql";
-
-/** The class of a database. */
-export type Libsql = typeof Database;
 
 /**
  * Loads libsql, which is compiled for each platform: only when a file is opened, so that everything else works without it.
  *
  * @param failed Makes the error that is thrown when there is no build for this machine, or Node may not load it, of the reason.
+ * @typeParam Libsql The class of a database: `typeof Database`, with the types of libsql. They are not there where it has no build.
  */
-export async function loadLibsql(failed: (reason: string, cause: unknown) => Error): Promise<Libsql> {
+export async function loadLibsql<Libsql>(failed: (reason: string, cause: unknown) => Error): Promise<Libsql> {
   try {
     const { default: libsql } = await import("libsql");
-    return libsql;
+    return libsql as Libsql;
   } catch (cause) {
     const reason = `the database, libsql, cannot be loaded. ${remedyOf(cause)} (${messageOf(cause).split("\n", 1)[0]})`;
     throw failed(reason, cause);

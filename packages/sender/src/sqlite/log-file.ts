@@ -2,8 +2,8 @@ import { readSync, writeSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { clearImmediate, clearTimeout, setImmediate, setTimeout } from "node:timers";
 import { codeOf } from "@countersign/protocol";
-import type Database from "libsql";
 import { fileOf } from "./file-lock.ts";
+import type { SqlCommands } from "./sql-commands.ts";
 
 /** How much of the log is written again at a time. */
 const PIECE_BYTES = 1_000_000;
@@ -16,7 +16,7 @@ const LATEST_MS = 5_000;
  * the system's threads wait, where Node may flush a file.
  */
 export class LogFile {
-  readonly #db: Database.Database;
+  readonly #db: SqlCommands;
   /** Undefined: SQLite flushes each commit. */
   readonly #file: FileHandle | undefined;
   /** Whether the last flush has failed: what was committed before it need not be on the disk. */
@@ -25,7 +25,7 @@ export class LogFile {
   /** Whether the system knows what it has to flush: when a flush has failed, it takes all for flushed (Linux does). */
   #isWhole = true;
 
-  private constructor(db: Database.Database, file: FileHandle | undefined) {
+  private constructor(db: SqlCommands, file: FileHandle | undefined) {
     this.#db = db;
     this.#file = file;
   }
@@ -36,7 +36,7 @@ export class LogFile {
    * @param path That of the database.
    * @throws what opening a file throws
    */
-  static async open(db: Database.Database, path: string): Promise<LogFile> {
+  static async open(db: SqlCommands, path: string): Promise<LogFile> {
     // Windows flushes only what may be written.
     const file = await open(`${fileOf(path)}-wal`, "r+");
     const isAllowed = await mayFlush(file);

@@ -1,5 +1,6 @@
 import { checkOptionNames, checkPort, type OptionNames } from "@countersign/protocol";
 import { existsSync } from "node:fs";
+import type Database from "libsql";
 import type { DeliveryStore } from "../store/delivery-store.ts";
 import { StoreError } from "../store/store-error.ts";
 import type { StoredPart } from "../store/stored-part.ts";
@@ -66,7 +67,7 @@ export async function moveSqliteStore(options: MoveOptions): Promise<MovedCounts
   checkPort("moveSqliteStore({ to })", to, ["take"]);
   const path = filePathOf(given, "moveSqliteStore({ path }) must be the path of a file");
   if (!existsSync(path)) throw new StoreError("ERR_STORE_OPEN", `There is no store at ${path}.`);
-  const libsql = await loadLibsql(notLoaded(path));
+  const libsql = await loadLibsql<typeof Database>(notLoaded(path));
   try {
     const { db, unlock } = openDatabase(path, libsql);
     try {

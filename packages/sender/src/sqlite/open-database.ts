@@ -1,6 +1,5 @@
 import type Database from "libsql";
 import { fileOf, lockFile } from "./file-lock.ts";
-import type { Libsql } from "./load-libsql.ts";
 import { makeFolderOf } from "./make-folder.ts";
 import { createPrivately, makePrivate, warnOfSharedFolder } from "./private-files.ts";
 import { assertOurs, migrate } from "./schema.ts";
@@ -36,7 +35,7 @@ const [OPEN_BUSY_MS, WRITE_BUSY_MS] = [5_000, 250];
  *
  * @throws StoreError, or what SQLite throws
  */
-export function openDatabase(path: string, libsql: Libsql): OpenedDatabase {
+export function openDatabase(path: string, libsql: typeof Database): OpenedDatabase {
   if (path !== MEMORY_PATH) {
     makeFolderOf(path);
     warnOfSharedFolder(path);

@@ -83,7 +83,7 @@ export function sqliteStore(options: SqliteStoreOptions = {}): DeliveryStore {
   return {
     async open(context) {
       try {
-        const libsql = await loadLibsql(notLoaded(path));
+        const libsql = await loadLibsql<typeof Database>(notLoaded(path));
         assertNew();
         const { db, unlock, generation } = openDatabase(path, libsql);
         // Nobody waits for what fails while it sweeps or looks for what is due, so nothing else makes a StoreError of it.

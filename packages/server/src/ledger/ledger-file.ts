@@ -31,7 +31,7 @@ const FORGERIES = "CREATE TABLE IF NOT EXISTS forgeries (forgery TEXT NOT NULL)"
  * @throws ServerError if the file is not a ledger, or was written by a newer version, or libsql cannot be loaded.
  */
 export async function openLedgerFile(path: string): Promise<LedgerRows> {
-  const libsql = await loadLibsql(
+  const libsql = await loadLibsql<typeof Database>(
     (reason, cause) =>
       new ServerError("ERR_DATA_UNREADABLE", `Rejected messages cannot be kept: ${reason}`, cause),
   );
