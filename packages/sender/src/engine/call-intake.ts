@@ -119,7 +119,7 @@ export class CallIntake {
     const named = options.sources?.map((source, index) => this.sourceOf({ source }, `sources.${index}`));
     const unnamed = buildDeleteMessage(userId, options.timestamp, this.now());
     const intake: Intake = { calls: [], messages: [], deliveries: [] };
-    for (const source of new Set(named ?? this.sources)) {
+    for (const source of new Set(named ?? this.#sources)) {
       if (source.enabled.length === 0) continue;
       const message = { ...unnamed, messageId: this.newId() };
       this.addCall(intake, source, message, { counted: false });
@@ -155,7 +155,7 @@ export class CallIntake {
 
   /** Keys of the destinations that are enabled now. */
   get enabled(): readonly string[] {
-    return this.sources.flatMap(({ enabled }) => enabled);
+    return this.#sources.flatMap(({ enabled }) => enabled);
   }
 
   /** A fresh id. */
@@ -169,9 +169,9 @@ export class CallIntake {
    * @throws CallError when the options name no source, or none where there are several
    */
   sourceOf({ source: name, writeKey }: CallOptions = {}, place?: string): Source {
-    const [only] = this.sources;
+    const [only] = this.#sources;
     const isNamed = name !== undefined || writeKey !== undefined;
-    if (!isNamed && only !== undefined && this.sources.length === 1) return only;
+    if (!isNamed && only !== undefined && this.#sources.length === 1) return only;
     const source = name === undefined ? this.#byWriteKey.get(writeKey ?? "") : this.#byName.get(name);
     if (isNamed && source !== undefined && (writeKey === undefined || source.writeKey === writeKey))
       return source;
@@ -180,7 +180,7 @@ export class CallIntake {
     const option = place === undefined ? "source" : "sources";
     throw new CallError(
       "ERR_UNKNOWN_SOURCE",
-      `${problem} Name one of them in \`${option}\`: ${namesOf(this.sources)}.`,
+      `${problem} Name one of them in \`${option}\`: ${namesOf(this.#sources)}.`,
       {
         field: place ?? (writeKey === undefined ? "source" : "writeKey"),
       },
