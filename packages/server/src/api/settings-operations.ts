@@ -9,6 +9,7 @@ import {
 import { messageOf, parseJson } from "@countersign/protocol";
 import { configFile } from "../settings/config-file.ts";
 import { sourceFor } from "./lookups.ts";
+import { assertFresh, stale } from "./preconditions.ts";
 import { pointerPart, Problem, problemAt, settingsProblem } from "./problem.ts";
 import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
@@ -23,12 +24,6 @@ const STALE = { 412: "The settings have changed since they were read with this E
 const UNMET = {
   412: "The settings have changed since they were read with this ETag. Or `If-Match: *` is to change what is not there, or `If-None-Match: *` to add what is.",
 };
-const STALE_DETAIL =
-  "The settings have changed since you read them, so nothing was changed. Read them again with GET /api/sources, and repeat your change.";
-const NOT_THERE_DETAIL =
-  "There is nothing of this name to change, and If-Match: * forbids to add it, so nothing was changed. Leave the header out to add it.";
-const THERE_DETAIL =
-  "If-None-Match forbids to change what is there, so nothing was changed. To change it, send If-Match with the ETag of GET /api/sources instead.";
 const UNSAVED = { 503: "The settings cannot be saved. The old ones still apply." };
 const INVALID = {
   ...UNMET,
@@ -248,7 +243,7 @@ async function change(
     if (book.inStore) await sender.update(next);
     else configureAndSave(context, next);
   } catch (error) {
-    if (error instanceof SettingsChangedError) throw new Problem(412, STALE_DETAIL);
+    if (error instanceof SettingsChangedError) throw stale();
     throw error instanceof SettingsError ? settingsProblem(error, prefix) : error;
   }
   const etag = tellETag(context, reply);
@@ -266,35 +261,6 @@ function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSe
     versions.putBack(sender, before);
     throw new Problem(503, messageOf(error));
   }
-}
-
-/**
- * Evaluates `If-Match` and `If-None-Match`. An ETag is that of all settings; `*` is about what the path names (RFC 9110, 13.1). Where
- * the answer is 404 without `*`, it is 404 with it (13.2.1).
- *
- * Before a change is read: what it says of settings that somebody else has changed would be taken for its mistakes.
- */
-function assertFresh(context: ApiContext, { request, params }: OperationInput): void {
-  const { sender, versions } = context;
-  const { "if-match": match, "if-none-match": noneMatch } = request.headers;
-  const isThere = exists(sender.settings, params);
-  const matches = (given: string): boolean =>
-    given.trim() === "*" ? isThere : versions.isCurrent(sender, given);
-  if (match !== undefined && !matches(match)) {
-    if (match.trim() !== "*") throw new Problem(412, STALE_DETAIL);
-    // No destination is added without its source: 404.
-    if (params["destination"] !== undefined) sourceFor(context, params["source"] ?? "");
-    if (request.method !== "DELETE") throw new Problem(412, NOT_THERE_DETAIL);
-  }
-  if (noneMatch !== undefined && isThere && matches(noneMatch)) throw new Problem(412, THERE_DETAIL);
-}
-
-/** Whether there is the source, or the destination, that a path names. */
-function exists(settings: SenderSettings, params: OperationInput["params"]): boolean {
-  const source = sourceOf(settings, params["source"] ?? "");
-  const { destination } = params;
-  if (source === undefined || destination === undefined) return source !== undefined;
-  return namedDestinations(source).some(({ name }) => name === destination);
 }
 
 function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply"]): string {
