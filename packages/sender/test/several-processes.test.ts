@@ -8,7 +8,7 @@ import {
 } from "@countersign/sender";
 import type { DeliveryStore, SharedSettings, StoreContext } from "@countersign/sender/store";
 import { type TestSender, virtualClock } from "@countersign/sender/testing";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { changedStore } from "./support/changed-store.ts";
 import { openSender } from "./support/open-sender.ts";
 import { startReceiver } from "./support/receiver.ts";
@@ -259,6 +259,26 @@ describe("settings that processes share", () => {
     expect(receiver.received).toHaveLength(1);
     const later = await openSender({ sources: "shared", store: withShared(shared) });
     expect(later.settings).toEqual(settingsTo(receiver.url));
+  });
+
+  it("that another process has changed in one source among many are checked there alone, and the others stay as they are", async () => {
+    const shared = sharedSettings();
+    const urls = Array.from({ length: 50 }, (_, number) => `http://127.0.0.1:9/${number}`);
+    await openSender({ ...settingsTo(...urls), store: withShared(shared) });
+    const worker = await openSender({ sources: "shared", store: withShared(shared) });
+    const before = worker.settings.sources;
+    const check = vi.spyOn(URL, "canParse");
+    onTestFinished(() => check.mockRestore());
+    const other = "http://127.0.0.1:9/other";
+    const next = settingsTo(...urls.with(7, other));
+    const told = new Promise((resolve) => worker.once("settings", resolve));
+    await shared.put(1, JSON.stringify({ ...next, given: [] }));
+    await told;
+    // By each of the two.
+    await vi.waitFor(() => expect(check.mock.calls).toEqual([[other], [other]]));
+    const after = worker.settings.sources;
+    expect(after).toEqual(next.sources);
+    expect(after.filter((source, index) => source !== before[index])).toEqual([after[7]]);
   });
 
   it("have the retry policy: a worker follows that of the process which was given the sources, and keeps its own", async () => {

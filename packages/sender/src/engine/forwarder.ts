@@ -80,7 +80,7 @@ export class Forwarder implements Sender {
     this.#recovery = new Recovery({ ...parts, acceptor: this.#acceptor });
     // Without sources, a sender waits for the settings that other processes share.
     this.#apply(settings, settings.sources.length === 0 ? [] : parseSettings(settings, parts.store));
-    parts.keeper.follow(this.#followed);
+    parts.keeper.follow(this.#followed, () => this.#settings);
   }
 
   identify(call: IdentifyCall, options?: CallOptions): Promise<Receipt> {

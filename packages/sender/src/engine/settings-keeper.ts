@@ -1,6 +1,6 @@
 import { messageOf } from "@countersign/protocol";
 import { parseRetryPolicy, type RetryPolicy } from "../delivery/retry-policy.ts";
-import { keptSettings } from "../settings/kept-settings.ts";
+import { keptSettings, withKept } from "../settings/kept-settings.ts";
 import type { SenderSettings } from "../settings/settings.ts";
 import { SettingsChangedError } from "../settings/settings-error.ts";
 import { parseSettings, type Source } from "../settings/parse-settings.ts";
@@ -30,6 +30,7 @@ export class SettingsKeeper {
   readonly #failed: (error: Error) => void;
   readonly #own: Partial<RetryPolicy> | undefined;
   #followed: Apply | undefined;
+  #inForce: () => SenderSettings = () => ({ sources: [] });
   #version = 0;
   /** The text of that version. */
   #text: string | undefined;
@@ -100,9 +101,14 @@ export class SettingsKeeper {
     }
   }
 
-  /** Passes on, from now on, the settings that another process has put. */
-  follow(followed: Apply): void {
+  /**
+   * Passes on, from now on, the settings that another process has put.
+   *
+   * @param inForce The settings that apply now: what has not changed since is not checked again.
+   */
+  follow(followed: Apply, inForce: () => SenderSettings): void {
     this.#followed = followed;
+    this.#inForce = inForce;
     this.#stop = this.#shared?.watch(() => this.refresh()) ?? this.#stop;
     this.refresh();
   }
@@ -178,7 +184,8 @@ export class SettingsKeeper {
       this.#text = undefined;
       return;
     }
-    const { given, retry = this.#retry, ...settings } = sharedOf(current.text);
+    const { given, retry = this.#retry, ...read } = sharedOf(current.text);
+    const settings = withKept(read, this.#inForce());
     const sources = parseSettings(settings, this.#store);
     this.#follow(retry);
     this.#version = current.version;

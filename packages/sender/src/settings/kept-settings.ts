@@ -12,6 +12,17 @@ export function keptSettings({ sources }: SenderSettings, parsed: readonly Sourc
   return { sources: sources.map((source, index) => keptSource(source, parsed[index])) };
 }
 
+/**
+ * Settings that were read as JSON, with the kept sources in place of those that are written alike: they are neither checked nor copied
+ * again, so that a change of one among thousands costs each process that follows it what that one does.
+ */
+export function withKept(read: SenderSettings, kept: SenderSettings): SenderSettings {
+  // What a newer version wrote may be anything.
+  if (!Array.isArray(read.sources)) return read;
+  const known = new Map(kept.sources.map((source) => [JSON.stringify(source), source]));
+  return { ...read, sources: read.sources.map((source) => known.get(JSON.stringify(source)) ?? source) };
+}
+
 function keptSource(source: SourceSettings, parsed: Source | undefined): SourceSettings {
   if (isKept(source)) return source;
   const kept = frozenCopy(source) as SourceSettings;
