@@ -1,8 +1,10 @@
+import type { SenderStats } from "@countersign/sender";
 import { isSlow } from "@countersign/sender/explain";
 import { ATTEMPT_OUTCOMES, END_STATES, SKIP_REASONS } from "@countersign/sender/store";
 import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client";
 import { REFUSALS } from "../ingest/refusal.ts";
 import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
+import { exposition } from "./exposition.ts";
 import { type KnownSeries, seriesOfDestinations, seriesOfSources } from "./known-series.ts";
 import { addStateGauges, type StateParts } from "./state-gauges.ts";
 
@@ -51,66 +53,76 @@ export function createMetrics(
     name: string,
     help: string,
     labelNames: readonly Labels[],
-    known: () => Iterable<Partial<Record<Labels, string>>> = () => [],
+    known: readonly Record<Labels, string>[] = [],
   ) =>
     new Counter({
       name: `countersign_${name}`,
       help,
       labelNames,
       registers,
-      // Prometheus sees no increase in a series that begins with what it counts: without its 0, the first of each is missed.
       collect() {
-        for (const labels of known()) this.inc(labels, 0);
+        for (const labels of known) this.inc(labels, 0);
       },
     });
   const ofSources = seriesOfSources(sender);
   const ofDestinations = seriesOfDestinations(sender);
-  const [sources, destinations] = [ofSources.inSettings, ofDestinations.inSettings];
-  const ends = () => destinations().flatMap((labels) => END_STATES.map((state) => ({ ...labels, state })));
   const accepted = counter(
     "calls_accepted_total",
     "Calls accepted from clients, also those that are skipped.",
     ["source"],
-    sources,
   );
-  const skipped = counter(
-    "calls_skipped_total",
-    "Calls accepted and sent to no destination, by reason.",
-    ["source", "reason"],
-    () => sources().flatMap((labels) => SKIP_REASONS.map((reason) => ({ ...labels, reason }))),
-  );
+  const skipped = counter("calls_skipped_total", "Calls accepted and sent to no destination, by reason.", [
+    "source",
+    "reason",
+  ]);
   sender.on("skipped", ({ source, reason }) => skipped.inc({ ...ofSources.of(source), reason }));
-  const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"], sources);
-  const rejected = counter("calls_rejected_total", "Messages not accepted, by reason.", ["reason"], () =>
+  const duplicates = counter("calls_duplicate_total", "Calls recognised as repeats.", ["source"]);
+  const rejected = counter(
+    "calls_rejected_total",
+    "Messages not accepted, by reason.",
+    ["reason"],
     REJECTED.map((reason) => ({ reason })),
   );
-  const warned = counter("calls_warned_total", "Calls accepted with a warning, by reason.", ["reason"], () =>
+  const warned = counter(
+    "calls_warned_total",
+    "Calls accepted with a warning, by reason.",
+    ["reason"],
     WARNED.map((reason) => ({ reason })),
   );
   const refused = counter(
     "requests_refused_total",
     "Ingestion requests answered with an error, by code.",
     ["code"],
-    () => RETRIED.map((code) => ({ code })),
+    RETRIED.map((code) => ({ code })),
   );
-  const forgetDeliveries = watchDeliveries(parts, ofDestinations, registers, {
-    ended: counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"], ends),
+  const deliveries = watchDeliveries(parts, ofDestinations, registers, {
+    ended: counter("deliveries_ended_total", "Deliveries that ended.", ["destination", "state"]),
     slow: counter(
       "responses_slow_total",
       "Responses in time that took more than four of the five seconds an endpoint has.",
       ["destination"],
-      destinations,
     ),
   });
-  /** What is gone from the settings would be in every scrape until the process ends. */
-  const forgetRemoved = (): void => {
-    for (const labels of ofSources.takeGone()) {
+  /**
+   * Prometheus sees no increase in a series that begins with what it counts: without its 0, the first of each is missed. And what is
+   * gone from the settings would be in every scrape until the process ends.
+   */
+  const followSettings = (): void => {
+    const [sources, destinations] = [ofSources.takeChanges(), ofDestinations.takeChanges()];
+    for (const labels of sources.gone) {
       for (const metric of [accepted, duplicates]) metric.remove(labels);
       for (const reason of SKIP_REASONS) skipped.remove({ ...labels, reason });
     }
-    for (const labels of ofDestinations.takeGone()) forgetDeliveries(labels);
+    for (const labels of sources.added) {
+      for (const metric of [accepted, duplicates]) metric.inc(labels, 0);
+      for (const reason of SKIP_REASONS) skipped.inc({ ...labels, reason }, 0);
+    }
+    for (const labels of destinations.gone) deliveries.forget(labels);
+    for (const labels of destinations.added) deliveries.begin(labels);
   };
-  addStateGauges(parts, destinations, registers);
+  /** The parts of one scrape share an answer of the store. */
+  let stats: Promise<SenderStats> | undefined;
+  addStateGauges(parts, () => (stats ??= sender.stats()), registers);
   return {
     accepted: (source, count) => accepted.inc(ofSources.of(source), count),
     duplicates: (source, count) => duplicates.inc(ofSources.of(source), count),
@@ -118,14 +130,21 @@ export function createMetrics(
     warned: (reason) => warned.inc({ reason }),
     refused: (code) => refused.inc({ code }),
     render() {
-      forgetRemoved();
-      return registry.metrics();
+      stats = undefined;
+      followSettings();
+      return exposition(registry);
     },
     contentType: registry.contentType,
   };
 }
 
-/** Counts what happens to deliveries. Returns what forgets the counts of a destination. */
+/** The series of what happens to the deliveries of a destination. */
+interface DeliverySeries {
+  begin(labels: { readonly destination: string }): void;
+  forget(labels: { readonly destination: string }): void;
+}
+
+/** Counts what happens to deliveries. */
 function watchDeliveries(
   { sender, budgetMs }: MetricsParts,
   series: KnownSeries<"destination">,
@@ -134,7 +153,7 @@ function watchDeliveries(
     ended,
     slow,
   }: { readonly ended: Counter<"destination" | "state">; readonly slow: Counter<"destination"> },
-): (labels: { readonly destination: string }) => void {
+): DeliverySeries {
   const responseTime = new Histogram({
     name: "countersign_response_seconds",
     help: "Time until an endpoint responded, or until the attempt failed.",
@@ -154,9 +173,15 @@ function watchDeliveries(
       ended.inc({ destination, state });
     });
   }
-  return (labels) => {
-    for (const state of END_STATES) ended.remove({ ...labels, state });
-    for (const outcome of ATTEMPT_OUTCOMES) responseTime.remove({ ...labels, outcome });
-    slow.remove(labels);
+  return {
+    begin(labels) {
+      for (const state of END_STATES) ended.inc({ ...labels, state }, 0);
+      slow.inc(labels, 0);
+    },
+    forget(labels) {
+      for (const state of END_STATES) ended.remove({ ...labels, state });
+      for (const outcome of ATTEMPT_OUTCOMES) responseTime.remove({ ...labels, outcome });
+      slow.remove(labels);
+    },
   };
 }

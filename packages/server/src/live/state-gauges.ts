@@ -3,7 +3,6 @@ import { END_STATES } from "@countersign/sender/store";
 import { Gauge, type Registry } from "prom-client";
 import { destinationsByKey, destinationsWithoutSettings } from "../settings/find-settings.ts";
 import type { ForgeryList } from "./forgery-list.ts";
-import { onceAtATime } from "./once-at-a-time.ts";
 import { READINESS_STATUSES, readiness } from "./readiness.ts";
 import type { StoreRoom } from "./store-room.ts";
 
@@ -24,24 +23,12 @@ type ReadStats = () => Promise<SenderStats>;
 
 type StateGauge = Gauge<"destination" | "state">;
 
-type DestinationLabels = () => Iterable<{ readonly destination: string }>;
-
-/**
- * Adds the gauges of the present state, each read when it is asked for.
- *
- * @param destinations The destinations of the settings, as they are when it is asked for.
- */
-export function addStateGauges(
-  parts: StateParts,
-  destinations: DestinationLabels,
-  registers: Registry[],
-): void {
-  // The parts of one scrape share an answer of the store.
-  const read = onceAtATime(() => parts.sender.stats());
+/** Adds the gauges of the present state, each read when it is asked for. */
+export function addStateGauges(parts: StateParts, read: ReadStats, registers: Registry[]): void {
   watchDeliveries(parts, read, registers);
   watchSettings(parts.sender, registers);
   watchStore(parts, read, registers);
-  if (parts.forgeries) watchForgeries(parts.forgeries, destinations, registers);
+  if (parts.forgeries) watchForgeries(parts.sender, parts.forgeries, registers);
 }
 
 /** What waits, what the store keeps, and what fails. */
@@ -161,11 +148,7 @@ function watchStore({ sender, room, delivers }: StateParts, read: ReadStats, reg
 }
 
 /** Which endpoints accept forgeries. */
-function watchForgeries(
-  forgeries: Pick<ForgeryList, "list">,
-  destinations: DestinationLabels,
-  registers: Registry[],
-): void {
+function watchForgeries(sender: Sender, forgeries: Pick<ForgeryList, "list">, registers: Registry[]): void {
   const accepted = new Gauge({
     name: "countersign_accepted_forgeries",
     help: "Kinds of forged messages that an endpoint accepted, and was not seen to refuse since.",
@@ -173,7 +156,7 @@ function watchForgeries(
     registers,
     collect() {
       accepted.reset();
-      for (const labels of destinations()) accepted.set(labels, 0);
+      for (const destination of destinationsByKey(sender.settings).keys()) accepted.set({ destination }, 0);
       for (const { destination } of forgeries.list()) accepted.inc({ destination });
     },
   });

@@ -2,7 +2,8 @@ import { createHealthServer, createServer, type CountersignServer } from "@count
 import { createSender, sqliteStore, type Transport } from "@countersign/sender";
 import { type StoreContext, StoreError } from "@countersign/sender/store";
 import { virtualClock } from "@countersign/sender/testing";
-import { expect, it } from "vitest";
+import { Counter } from "prom-client";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { coreMs } from "../../../core/test/support/core-ms.ts";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send } from "../support/http.ts";
@@ -171,6 +172,38 @@ it("the series of a source go with it, since each that was ever there was in eve
   await put();
   expect(await series()).toContain(ended);
 });
+
+it("a server with thousands of destinations answers others before a scrape of it ends, and makes no series again that it has made", async () => {
+  const endpoints = [{ url: "http://127.0.0.1:9/" }];
+  const sources = Array.from({ length: 3_000 }, (_, index) => ({
+    name: `s${index}`,
+    destinations: [{ endpoints, secret: SECRET }],
+  }));
+  const increase = vi.spyOn(
+    Counter.prototype as unknown as { incWithoutExemplar(): void },
+    "incWithoutExemplar",
+  );
+  onTestFinished(() => increase.mockRestore());
+  const server = closing(await createServer({ sources, port: 0 }));
+  const found: [answered: number, made: number, text: string][] = [];
+  for (let n = 0; n < 2; n += 1) {
+    increase.mockClear();
+    let isDone = false;
+    let answered = 0;
+    const scrape = send(`${server.url}/metrics`).finally(() => (isDone = true));
+    for (;;) {
+      expect((await send(`${server.url}/healthz`)).status).toBe(200);
+      if (isDone) break;
+      answered += 1;
+    }
+    found.push([answered, increase.mock.calls.length, (await scrape).text]);
+  }
+  const [first, second] = found as [(typeof found)[0], (typeof found)[0]];
+  expect(Math.min(first[0], second[0])).toBeGreaterThanOrEqual(2);
+  expect(first[1]).toBeGreaterThan(9 * sources.length);
+  expect(second[1]).toBeLessThan(100);
+  expect(second[2]).toBe(first[2]);
+}, 60_000);
 
 it("the stats of many destinations are found in one pass: a look through all for each of 2,000 took longer than a scrape may", async () => {
   const endpoints = [{ url: "http://127.0.0.1:9/" }];
