@@ -76,14 +76,17 @@ function indent(block: string): string {
 
 function createVariables(): Variable {
   const taken = new Set<string>();
+  /** The last number after each name. */
+  const numbers = new Map<string, number>();
   return (...parts) => {
     const name = parts
       .join("_")
       .toUpperCase()
       .replaceAll(/^(?=\d)|[^A-Z0-9]+/g, "_");
-    let unique = name;
-    while (taken.has(unique)) unique += "_2";
+    let [unique, number] = [name, numbers.get(name) ?? 1];
+    while (taken.has(unique)) unique = `${name}_${(number += 1)}`;
     taken.add(unique);
+    numbers.set(name, number);
     return `process.env.${unique}`;
   };
 }

@@ -55,3 +55,16 @@ it("the config file gives no endpoint the credentials of another one", async () 
   expect(variables).toHaveLength(8);
   expect(new Set(variables).size).toBe(8);
 });
+
+it("the config file numbers the variables of names that no variable can have, since a few thousand of them stopped the server for a minute", async () => {
+  const names = ["магазин", "склад", "2", "кафе", "рынок"];
+  const text = await configOf(names.map((name) => ({ name, writeKey: `key of ${name}`, destinations: [] })));
+  const variables = text.match(/(?<=process\.env\.)\w+/g) ?? [];
+  expect(variables).toEqual(["_WRITE_KEY", "_WRITE_KEY_2", "_2_WRITE_KEY", "_WRITE_KEY_3", "_WRITE_KEY_4"]);
+  const many = Array.from({ length: 1_000 }, (_, index) => ({
+    name: String.fromCodePoint(0x4e00 + index),
+    writeKey: `key ${index}`,
+    destinations: [],
+  }));
+  expect((await configOf(many)).length).toBeLessThan(200 * many.length);
+});
