@@ -26,7 +26,7 @@ export interface Metrics {
   warned(reason: Warning["reason"]): void;
   refused(code: string): void;
   /** The exposition text. */
-  render(): Promise<string>;
+  render(): Promise<Buffer>;
   readonly contentType: string;
 }
 

@@ -27,7 +27,7 @@ it("the text is that of prom-client to the byte, whatever labels and values ther
   });
   for (const a of odd) histogram.observe({ a }, a.length);
   new Histogram({ name: "bare", help: "Bare.", registers }).observe(0.3);
-  expect(await exposition(registry)).toBe(await registry.metrics());
+  expect((await exposition(registry)).toString()).toBe(await registry.metrics());
 });
 
 it("other work has its turn while thousands of series are written, which stopped the process for seconds", async () => {
