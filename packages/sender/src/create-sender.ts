@@ -20,6 +20,7 @@ import { seededRandom } from "./engine/random-source.ts";
 import type { Sender } from "./engine/sender.ts";
 import { SettingsKeeper } from "./engine/settings-keeper.ts";
 import { StoreWatch } from "./engine/store-watch.ts";
+import { keptSettings } from "./settings/kept-settings.ts";
 import { parseSettings } from "./settings/parse-settings.ts";
 import { secretOf, type SenderSettings } from "./settings/settings.ts";
 import type { DeliveryStore } from "./store/delivery-store.ts";
@@ -85,9 +86,8 @@ export async function openSender(what: string, options: SenderOptions): Promise<
   checkPorts(what, options);
   const timeoutMs = attemptTimeoutOf(what, options);
   parseRetryPolicy(what, options.retry);
-  const given = settingsOf(options);
   const { store = sqliteStore(), clock = systemClock(), deliver: delivers = true } = options;
-  if (given !== undefined) parseSettings(given, store);
+  const given = checked(settingsOf(options), store);
   if (given === undefined && store.settings === undefined) throw new TypeError(nothingShared(what));
   const events = new EventHub(clock);
   const waiters = new Waiters(store, clock);
@@ -192,6 +192,11 @@ function attemptTimeoutOf(what: string, { attemptTimeout = ATTEMPT_TIMEOUT_MS }:
   throw new TypeError(
     `${what}({ attemptTimeout }) must be at least 1 ms: with 0, every attempt would time out.`,
   );
+}
+
+/** Settings as they are kept: what is checked here is not checked again when the store is open. */
+function checked(given: SenderSettings | undefined, store: DeliveryStore): SenderSettings | undefined {
+  return given && keptSettings(given, parseSettings(given, store));
 }
 
 /** The settings that the options describe; undefined when the store has them. */

@@ -281,6 +281,18 @@ describe("settings that processes share", () => {
     expect(after.filter((source, index) => source !== before[index])).toEqual([after[7]]);
   });
 
+  it("are checked once at a start, those that are given and those that were added", async () => {
+    const shared = sharedSettings();
+    const urls = Array.from({ length: 20 }, (_, number) => `http://127.0.0.1:9/${number}`);
+    await shared.put(0, JSON.stringify({ ...settingsTo(...urls), given: [] }));
+    const check = vi.spyOn(URL, "canParse");
+    onTestFinished(() => check.mockRestore());
+    const given = "http://127.0.0.1:9/given";
+    const sender = await openSender({ ...settingsTo(given), store: withShared(shared) });
+    expect(check.mock.calls.flat()).toEqual([given, ...urls.slice(1)]);
+    expect(sender.settings).toEqual(settingsTo(given, ...urls.slice(1)));
+  });
+
   it("have the retry policy: a worker follows that of the process which was given the sources, and keeps its own", async () => {
     const shared = sharedSettings();
     const hours = (count: number) => {

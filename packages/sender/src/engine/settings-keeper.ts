@@ -133,7 +133,7 @@ export class SettingsKeeper {
     // What the caller changes in them meanwhile was not checked.
     const kept = keptSettings(settings, sources);
     if (this.#shared !== undefined) {
-      const text = JSON.stringify({ sources: settings.sources, given: this.#given, retry: this.#retry });
+      const text = JSON.stringify({ sources: kept.sources, given: this.#given, retry: this.#retry });
       const version = await this.#put(text);
       // Another process may have been quicker since.
       if (version <= this.#version) return;
@@ -202,18 +202,13 @@ function sharedOf(text: string): Shared {
 
 function startedWith({ sources }: SenderSettings, before: Shared): Shared {
   const given = sources.map(({ name }) => name);
-  const added = before.sources.filter(({ name }) => !given.includes(name) && !before.given.includes(name));
-  const next = { sources: [...sources, ...added], given };
-  return isValid(next) ? next : { sources, given };
-}
-
-/** A source that was added may conflict with one that is given: it may have the same write key. */
-function isValid({ sources }: SenderSettings): boolean {
+  const notAdded = new Set([...given, ...before.given]);
+  const all = { sources: [...sources, ...before.sources.filter(({ name }) => !notAdded.has(name))] };
   try {
-    parseSettings({ sources });
-    return true;
+    return { ...keptSettings(all, parseSettings(all)), given };
   } catch {
-    return false;
+    // A source that was added may conflict with one that is given: it may have the same write key.
+    return { sources, given };
   }
 }
 
