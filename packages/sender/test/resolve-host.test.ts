@@ -2,6 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { passTime } from "../../../tests/support/pass-time.ts";
+import { Remembered } from "../dist/transport/remembered.js";
 import { oneQuestionPerHost, servingStale, slowNamesLast } from "../dist/transport/resolve-host.js";
 
 type Addresses = readonly LookupAddress[];
@@ -127,6 +128,25 @@ describe("an answer that does not come", () => {
     held.take("shop").fail("EAI_AGAIN");
     await expect(failing).rejects.toThrow("EAI_AGAIN");
   });
+
+  it("leaves no timer once it has come, which would keep the process running", async () => {
+    const { held, ask } = await known(60_000);
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    const answer = ask("shop");
+    held.take("shop").answer(at("10.0.0.2"));
+    expect(await answer).toEqual(at("10.0.0.2"));
+    expect(timers()).toBe(before);
+  });
+});
+
+it("remembers 10,000 hosts, those that were noted last: a customer may think of any number of names", () => {
+  const remembered = new Remembered<number>();
+  for (let host = 0; host < 10_000; host += 1) remembered.note(`${host}.example`, host);
+  remembered.note("0.example", 10_000);
+  remembered.note("one-more.example", 10_001);
+  const known = ["0.example", "1.example", "2.example", "one-more.example"];
+  expect(known.map((host) => remembered.get(host))).toEqual([10_000, undefined, 2, 10_001]);
 });
 
 it("asks once for all who wait for a name", async () => {

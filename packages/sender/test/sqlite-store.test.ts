@@ -447,6 +447,8 @@ describe("a store that fails for a while", () => {
     async () => {
       const path = join(temporaryFolder(), "deliveries.db");
       const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+      const states: string[] = [];
+      sender.on("storeState", ({ state }) => void states.push(state));
       renameSync(path, `${path}.moved`);
       await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
         code: "ERR_STORE_OPEN",
@@ -455,9 +457,14 @@ describe("a store that fails for a while", () => {
         ),
       });
       expect(sender.storeState.state).toBe("down");
+      // The disk has nothing to say about what was refused.
+      await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+        code: "ERR_STORE_OPEN",
+      });
+      expect(states).toEqual(["down"]);
       renameSync(`${path}.moved`, path);
       await sender.track({ userId: "u1", event: "e" });
-      expect(sender.storeState.state).toBe("up");
+      expect(states).toEqual(["down", "up"]);
     },
   );
 

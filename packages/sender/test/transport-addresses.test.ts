@@ -1,8 +1,10 @@
-import type { LookupAddress } from "node:dns";
-import { BlockList, isIPv4 } from "node:net";
+import type { LookupAddress, LookupOptions } from "node:dns";
+import { BlockList, isIPv4, type LookupFunction } from "node:net";
+import { promisify } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { refusedAddress } from "../dist/transport/address-policy.js";
+import { checkedLookup } from "../dist/transport/checked-lookup.js";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
 import type { AttemptResult } from "../dist/transport/transport.js";
 import { httpEndpoint } from "./support/endpoints.ts";
@@ -240,6 +242,19 @@ describe("a connection", () => {
       outcome: "success",
     });
     expect(endpoint.requests).toHaveLength(1);
+  });
+
+  it("gets one address where Node asks for one, as with --no-network-family-autoselection, and those of one family", async () => {
+    const lookup = promisify((options: LookupOptions, callback: Parameters<LookupFunction>[2]): void =>
+      checkedLookup({ resolveHost: at("169.254.169.254", "fd00::1", "127.0.0.1") })(
+        "shop",
+        options,
+        callback,
+      ),
+    );
+    expect(await lookup({ all: true })).toEqual(await at("fd00::1", "127.0.0.1")());
+    expect(await lookup({})).toBe("fd00::1");
+    expect(await lookup({ family: 4 })).toBe("127.0.0.1");
   });
 
   it("is judged by the same answer that it is made with, so that a name cannot change in between", async () => {

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -8,7 +9,9 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createSender } from "@countersign/sender";
 import { noAnswer } from "@countersign/sender/explain";
 import { createTestSender, virtualClock } from "@countersign/sender/testing";
+import { createConnector } from "../dist/transport/connector.js";
 import { createTransport, type TransportOptions } from "../dist/transport/create-transport.js";
+import { FailedAddresses } from "../dist/transport/failed-addresses.js";
 import { optionsOf, parseProxy } from "../dist/transport/proxy.js";
 import type { AttemptResult, Transport } from "../dist/transport/transport.js";
 import { type Authority, createAuthority, selfSigned } from "./support/certificates.ts";
@@ -109,6 +112,37 @@ describe("through a proxy", () => {
     expect(result).toMatchObject({ outcome: "tls", code });
     expect(endpoint.begun).toEqual([]);
     await vi.waitFor(() => expect(proxy.open.size).toBe(0));
+  });
+
+  it.each([
+    ["http://proxy.example", 80],
+    ["https://proxy.example", 443],
+    ["https://proxy.example:3128", 3128],
+  ])("calls %s at port %i", (proxy, port) => {
+    expect(parseProxy({ proxy }, optionsOf("f"))?.port).toBe(port);
+  });
+
+  it("forgets a connection once it stands, and its timers, since a sender would keep each that it ever made", async () => {
+    const endpoint = await rawEndpoint(() => {});
+    const { url } = await httpProxy();
+    const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    const pending = new Set<Socket>();
+    const connect = promisify(
+      createConnector({
+        proxy: parseProxy({ proxy: url }, optionsOf("f")),
+        connectTimeoutMs: 600_000,
+        pending,
+        failed: new FailedAddresses(),
+        resolveHost: () => Promise.reject(new Error("is not asked")),
+      }),
+    );
+    for (const hostname of ["shop.example", "127.0.0.1"]) {
+      const place = { hostname, host: hostname, port: String(endpoint.port), protocol: "http:" };
+      const socket = await connect(place);
+      onTestFinished(() => void socket?.destroy());
+    }
+    expect([pending.size, timers()]).toEqual([0, before]);
   });
 
   it("gives the proxy the user name and the password in its URL", async () => {
@@ -242,7 +276,8 @@ describe("what a proxy does not let through", () => {
   ])("does not outlive the transport: closed %s", async (_, passing) => {
     const endpoint = await rawEndpoint(() => {});
     const proxy = await httpProxy(passing);
-    const transport = open({ proxy: proxy.url });
+    // Longer than the test waits: nothing but the end of the transport ends it.
+    const transport = open({ proxy: proxy.url, connectTimeoutMs: 600_000 });
     const sent = post(transport, `https://shop.example:${endpoint.port}/`);
     await vi.waitFor(() => expect(proxy.asked).toHaveLength(1));
     await transport.close();
@@ -339,6 +374,7 @@ describe("who is called without the proxy", () => {
     ["11.1.2.3", "::ffff:10.0.0.0/104", true],
     ["10.1.2.3", "::ffff:10.1.2.3", false],
     ["10.1.2.3", "::/0", true],
+    ["10.1.2.3", "::ffff:0:0/90", true],
     ["fd00::1", "::/0", false],
     ["fd00::1", "10.0.0.0/8,fd00::/8", false],
     ["fd00::1", "[fd00::1]", false],

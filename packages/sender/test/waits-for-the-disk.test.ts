@@ -1,3 +1,4 @@
+import { systemClock } from "@countersign/protocol";
 import {
   type AttemptResult,
   CloseError,
@@ -12,6 +13,7 @@ import Database from "libsql";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { acceptanceOf, quietContext } from "./support/acceptances.ts";
 import { answering } from "./support/answering.ts";
 import { holdDisk } from "./support/held-disk.ts";
 import { openSender } from "./support/open-sender.ts";
@@ -204,6 +206,23 @@ describe("while the disk is busy", () => {
     disk.release();
     await call;
     expect(pendingIn(path)).toBe(1);
+  });
+
+  it("a store that closes keeps what came while it was busy, too", async () => {
+    const path = join(temporaryFolder(), "deliveries.db");
+    const store = sqliteStore({ path });
+    await store.open(quietContext(systemClock()));
+    const disk = holdDisk();
+    const accept = (id: string) =>
+      store.accept(acceptanceOf([{ id, destination: "shop/crm", acceptedAt: Date.now() }]));
+    const first = accept("d1");
+    expect(await isSettled(first)).toBe(false);
+    const second = accept("d2");
+
+    const closed = store.close();
+    disk.release();
+    await Promise.all([first, second, closed]);
+    expect(pendingIn(path)).toBe(2);
   });
 });
 

@@ -865,6 +865,7 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
           { since },
           { until: since },
           { since, until: since + 10 },
+          { since, until: since + 0.5 },
           { since: since + 10, until: since },
           { state: "delivered", since },
           { state: [] },
@@ -938,6 +939,17 @@ export function testDeliveryStore(name: string, make: () => StoreUnderTest | Pro
             expect([order, read]).toEqual([order, order === "newest first" ? all : all.toReversed()]);
           }
         }
+        // A resend of what is older begins with a cursor of now: what came since would be sent, too.
+        const [since, until] = [now - 59_900, now - 59_800];
+        const older = await listed({ since, until, limit: 1_000 });
+        const ofNow = cursorOf({ acceptedAt: now, id: "d" });
+        expect(older).toHaveLength(40);
+        expect(await listed({ since, until, after: ofNow, limit: 1_000 })).toEqual(older);
+        const before = cursorOf({ acceptedAt: 0, id: "d" });
+        const oldestFirst = await store.list({ since, until, after: before, limit: 1_000 }, "oldest first");
+        expect(oldestFirst.map(({ id }) => id)).toEqual(older.toReversed());
+        const last = cursorOf({ acceptedAt: since, id: "d" });
+        expect(await store.count({ since, until, after: last, limit: 1 })).toBe(40);
       });
 
       it("continue after a row that was removed", { timeout: 60_000 }, async () => {

@@ -166,6 +166,7 @@ describe("the ledger", () => {
     expect(first.forgeries()).toEqual([]);
     void first.keepForgeries([one]);
     await first.keepForgeries([{ ...one, delivery: "2" }, one]);
+    expect(first.forgeries()).toEqual([{ ...one, delivery: "2" }, one]);
     // What waits for the end of the turn is written first.
     void first.keepForgeries([one]);
     await first.close();
