@@ -93,6 +93,12 @@ describe("the options", () => {
     );
   });
 
+  it("an unknown audit that many have in their name makes it propose three", async () => {
+    await expect(certify({ ...NOWHERE, only: ["accepts"] })).rejects.toThrow(
+      /^Unknown audit "accepts"\. Did you mean accepts-[\w-]+ or accepts-[\w-]+ or accepts-[\w-]+\?$/,
+    );
+  });
+
   it("are refused by createProbe too", () => {
     expect(() => createProbe({ url: "nowhere", secret: SECRET })).toThrow(TypeError);
     const misnamed = { ...NOWHERE, timeout: 5 };

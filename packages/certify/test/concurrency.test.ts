@@ -104,7 +104,24 @@ describe("several audits at the same time", () => {
         (reason) => reason.includes("has not answered since") && reason.includes("accepts-unicode"),
       ),
     ).toBe(true);
+    expect(failedIn(report)).toContain("accepts-unicode");
     expect(report.results.some(({ outcome }) => outcome === "passed")).toBe(true);
+  });
+
+  it("end where the receiver limits its rate, since each that is left would fail of that", async () => {
+    let requests = 0;
+    const limits: Mutation = {
+      reply() {
+        requests += 1;
+        return requests > 20 ? { status: 429 } : undefined;
+      },
+    };
+    const report = await audit(limits, { concurrency: 8, timeoutMs: 2_000 });
+    const reasons = report.results.flatMap((result) => (result.outcome === "skipped" ? [result.reason] : []));
+    expect([...new Set(reasons)]).toEqual([
+      expect.stringMatching(/^the receiver has limited its rate \(429\) since /),
+    ]);
+    expect(failedIn(report).length).toBeLessThanOrEqual(8);
   });
 
   it("run again one after another where the receiver came back, so that only the right one fails", async () => {
