@@ -21,10 +21,9 @@ export function assertFresh(context: ApiContext, { request, params }: OperationI
   const { sender, versions } = context;
   const { "if-match": match, "if-none-match": noneMatch } = request.headers;
   const isThere = exists(sender.settings, params);
-  const matches = (given: string): boolean =>
-    given.trim() === "*" ? isThere : versions.isCurrent(sender, given);
+  const matches = (given: string): boolean => (given === "*" ? isThere : versions.isCurrent(sender, given));
   if (match !== undefined && !matches(match)) {
-    if (match.trim() !== "*") throw stale();
+    if (match !== "*") throw stale();
     // No destination is added without its source: 404.
     if (params["destination"] !== undefined) sourceFor(context, params["source"] ?? "");
     if (request.method !== "DELETE") throw new Problem(412, NOT_THERE_DETAIL);

@@ -68,7 +68,7 @@ export class Ledger {
    * bytes of gzip, who has the write key of one, or none, would else remove those of all others.
    */
   keepRejections(rejections: readonly Rejection[], source: string | undefined, now: number): Promise<void> {
-    return this.#add({ rejections: rejections.slice(-MAX_REJECTIONS), source, now });
+    return this.#add({ rejections, source, now });
   }
 
   /** Keeps which endpoints accept forgeries, in place of those that were kept before. */
