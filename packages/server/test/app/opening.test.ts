@@ -1,6 +1,8 @@
 import { sqliteStore } from "@countersign/sender";
 import { createServer } from "@countersign/server";
-import { expect, it } from "vitest";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
 import { send } from "../support/http.ts";
 import { freePort } from "../../../../tests/support/free-port.ts";
@@ -55,4 +57,26 @@ it("while its store is opened, a server answers each API as its document says, a
   closing(await starting);
   expect(await ask()).toEqual(allowed);
   expect((await send(`${url}/v1/track`, { method: "POST", body: call })).status).toBe(200);
+});
+
+it("a connection on which nothing comes, as browsers open ahead, keeps no server from starting, nor from its end", async () => {
+  const openSilent = async (): Promise<Socket> => {
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    return socket;
+  };
+  const port = await freePort();
+  const store = changedStore(sqliteStore(), (original) => ({
+    async open(context) {
+      await openSilent();
+      return original.open(context);
+    },
+  }));
+  const server = closing(await createServer({ to: "http://127.0.0.1:9/", port, store }));
+  const silent = await openSilent();
+  const ended = once(silent, "close");
+  await server.close({ deadlineMs: 3_600_000 });
+  await ended;
+  expect(silent.bytesRead).toBe(0);
 });

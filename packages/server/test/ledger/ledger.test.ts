@@ -234,6 +234,9 @@ describe("the ledger", () => {
       expect(ledger.rejections(1)).toMatchObject([{ messageId: "undefined-999" }]);
       await keep("app", 1_000);
       expect(kept()).toEqual([498, 499, 3]);
+      // A thousand are shown, though some more are kept for a while.
+      await keep("app", 50);
+      expect(ledger.rejections(10_000)).toHaveLength(1_000);
     },
   );
 

@@ -297,6 +297,20 @@ it("a store without a limit has no gauges of how full it is: 0 bytes of room wou
   expect((await send(`${server.url}/api/stats`)).json()).not.toHaveProperty("space");
 });
 
+it("a scrape asks the store once for what it counts, whatever is made of the answer", async () => {
+  let asked = 0;
+  const store = changedStore(sqliteStore(), (original) => ({
+    counts() {
+      asked += 1;
+      return original.counts();
+    },
+  }));
+  const server = closing(await createServer({ to: "http://127.0.0.1:9/", port: 0, store }));
+  asked = 0;
+  await send(`${server.url}/metrics`);
+  expect(asked).toBe(1);
+});
+
 it("the status of /readyz is a metric, each status with 1 or 0, also while the store takes calls and answers no question", async () => {
   let context: (() => StoreContext) | undefined;
   let answers = true;

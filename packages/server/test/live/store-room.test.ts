@@ -9,12 +9,13 @@ interface Watched {
   readonly report: (state: StoreStateJson) => void;
 }
 
-function watch(): Watched {
+/** @param atFirst What the store says when it was opened. */
+function watch(atFirst: StoreStateJson = { state: "up" }): Watched {
   vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const listeners = new Map<string, () => void>();
   const sender = {
-    storeState: { state: "up" } as StoreStateJson,
+    storeState: atFirst,
     on: (event: string, listener: () => void) => void listeners.set(event, listener),
   };
   const told: StoreStateJson[] = [];
@@ -41,6 +42,12 @@ it("a store is down from a call that it could not store to the next that it coul
   room.stored();
   expect(room.state()).toEqual({ state: "up" });
   expect(told).toEqual([DOWN, { state: "up" }]);
+});
+
+it("a store that was opened with something to say is told at once, and one without is not", () => {
+  const apart: StoreStateJson = { state: "unsafe", reason: "The clock is 5 h ahead." };
+  expect(watch(apart).told).toEqual([apart]);
+  expect(watch().told).toEqual([]);
 });
 
 it("without another call it is up again after 5 seconds, so that what is over costs a server no traffic for long, and says so", () => {
