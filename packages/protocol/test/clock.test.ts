@@ -1,6 +1,7 @@
 import { parseDuration, systemClock, virtualClock, type Duration } from "@countersign/protocol";
 import fc from "fast-check";
 import { execFile } from "node:child_process";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
@@ -47,6 +48,19 @@ describe("virtualClock", () => {
     await clock.advance(2);
     expect(ran).toEqual(["second"]);
     expect([clock.scheduled, clock.nextAt]).toEqual([0, undefined]);
+  });
+
+  it("waits for work that is under way although other work says twice that it has ended", async () => {
+    const clock = virtualClock(0);
+    const [end, endOther] = [clock.hold(), clock.hold()];
+    end();
+    end();
+    let isOver = false;
+    const advanced = clock.advance(1).then(() => (isOver = true));
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    expect(isOver).toBe(false);
+    endOther();
+    await advanced;
   });
 
   it("does not move on while work of this instant is under way", async () => {
@@ -129,6 +143,8 @@ describe("parseDuration", () => {
     ["10m", 600_000],
     ["4h", 14_400_000],
     ["7d", 604_800_000],
+    [0.4, 0],
+    ["1.5ms", 2],
   ])("reads %j", (duration, ms) => {
     expect(parseDuration(duration, "f()")).toBe(ms);
   });
