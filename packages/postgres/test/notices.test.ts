@@ -4,7 +4,7 @@ import { onTestFinished, afterAll, describe, expect, it } from "vitest";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
 import { Bulletin, type BulletinListener } from "../src/workers/bulletin.ts";
-import type { News } from "../src/workers/gathered-news.ts";
+import { GatheredNews, type News } from "../src/workers/gathered-news.ts";
 import { startProxy } from "./support/proxy.ts";
 import { ask, connectTo, newSchema, NO_POSTGRES, startPostgres } from "./support/start-postgres.ts";
 import { happened, until } from "./support/until.ts";
@@ -13,6 +13,57 @@ const server = await startPostgres({ fsync: "off" });
 const url = server?.url ?? "postgres://127.0.0.1";
 /** Another process listens. */
 const MEMBERSHIP = { id: "me", hasOthers: true };
+
+describe("what is gathered for the next notices", () => {
+  const delivery = {
+    id: "d1",
+    source: "shop",
+    destination: "shop/crm",
+    messageId: "m1",
+    type: "track",
+    identity: "u1",
+    event: "Ordered",
+    acceptedAt: 0,
+  } as const;
+  const idsOf = (count: number): readonly string[] =>
+    Array.from({ length: count }, (_, index) => `d${index}`);
+
+  it("has the ids of what has ended in several notices, or in none when there are too many", () => {
+    const gathered = new GatheredNews();
+    gathered.add({ ended: idsOf(2_400) });
+    const told: string[] = [];
+    while (!gathered.isEmpty) {
+      const { ended = [], missed } = gathered.take(7_000);
+      expect([ended.length, missed]).toEqual([120, undefined]);
+      told.push(...ended);
+    }
+    expect(told).toEqual(idsOf(2_400));
+    gathered.add({ ended: idsOf(2_401) });
+    expect(gathered.take(7_000)).toEqual({ missed: true });
+    expect(gathered.isEmpty).toBe(true);
+  });
+
+  it("has the last version of the settings, whatever else is told after it", () => {
+    const gathered = new GatheredNews();
+    gathered.add({ settings: 2 });
+    gathered.add({ settings: 3 });
+    gathered.add({ list: true });
+    expect(gathered.take(7_000)).toEqual({ settings: 3, list: true });
+    expect(gathered.isEmpty).toBe(true);
+  });
+
+  it("leaves out the events that do not fit beside the rest", () => {
+    const gathered = new GatheredNews();
+    const event = { kind: "accepted", delivery } as const;
+    const bytes = Buffer.byteLength(JSON.stringify(event));
+    gathered.add({ list: true, events: Array.from({ length: 10 }, () => event) });
+    const news = gathered.take(5 * bytes);
+    expect(news.list).toBe(true);
+    expect(news.events?.length).toBeGreaterThan(2);
+    expect(Buffer.byteLength(JSON.stringify(news))).toBeLessThanOrEqual(5 * bytes);
+    expect(gathered.isEmpty).toBe(true);
+  });
+});
 
 describe.skipIf(server === undefined)(
   `notices of other processes (${server === undefined ? NO_POSTGRES : "PostgreSQL"})`,
