@@ -5,7 +5,7 @@ import { defineConfig, type Plugin } from "vite";
 // The built page is served by @countersign/server, and published with it.
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [shortProperties()],
+  plugins: [shortProperties(), withoutMark()],
   // Calls of h() with children as arguments compress better than those of the automatic runtime.
   oxc: {
     jsx: { runtime: "classic", pragma: "h", pragmaFrag: "Fragment" },
@@ -20,6 +20,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: false,
     cssCodeSplit: false,
+    // As `const`, what is used once is written where it is used.
+    rolldownOptions: { output: { topLevelVar: false }, optimization: { inlineConst: { mode: "all" } } },
     reportCompressedSize: false,
   },
 });
@@ -35,5 +37,19 @@ function shortProperties(): Plugin {
     apply: "build",
     enforce: "pre",
     transform: { filter: { id: /\.css$/ }, handler: (code) => code.replaceAll(/--[\w-]+/g, shortOf) },
+  };
+}
+
+/** Takes the mark away that Vite leaves at the end of the style, for itself. */
+function withoutMark(): Plugin {
+  return {
+    name: "without-mark",
+    enforce: "post",
+    generateBundle(_, files) {
+      for (const file of Object.values(files)) {
+        if (file.type === "asset" && typeof file.source === "string")
+          file.source = file.source.replace(/\n\/\*\$vite\$:\d+\*\/$/, "");
+      }
+    },
   };
 }

@@ -1,6 +1,6 @@
 import { route } from "../route/route.ts";
 import { FAILING_AFTER } from "@countersign/sender/explain";
-import { shortUrl } from "../words/format.ts";
+import { nameOf, shortUrl } from "../words/format.ts";
 import { stateVerdict, type Facts, type Verdict } from "../words/words.ts";
 import { announce, news } from "./announce.ts";
 import { call, get } from "./api.ts";
@@ -8,7 +8,7 @@ import { DeliveryList } from "./delivery-list.ts";
 import { readFilter } from "./filter.ts";
 import { computed, signal, watch } from "../signals/signals.ts";
 import { openStream } from "./stream.ts";
-import { withPauses } from "../signals/with-pauses.ts";
+import { inTurn, withPauses } from "../signals/with-pauses.ts";
 import type { Source } from "../shapes/settings.ts";
 import type { Stats } from "../shapes/stats.ts";
 import type { Clock, Fault, LiveEvent, State, Status } from "../shapes/types.ts";
@@ -43,19 +43,19 @@ export const endpoints = computed(() =>
   ),
 );
 
+/** The settings of each destination, by its full name. */
+const settings = computed(() => new Map(endpoints.value.map((one) => [one.destination, one])));
+
 /** The full names of the destinations of the settings. */
-export const destinations = computed(() => [
-  ...new Set(endpoints.value.map(({ destination }) => destination)),
-]);
+export const destinations = computed(() => [...settings.value.keys()]);
 
 /** The endpoints of the settings that have failed many times in a row. The server tells when that begins and when it ends. */
-export const failing = computed(() =>
-  (stats.value?.endpoints ?? []).filter(
-    ({ url, destination, failures = 0 }) =>
-      failures >= FAILING_AFTER &&
-      endpoints.value.some((one) => one.enabled && one.url === url && one.destination === destination),
-  ),
-);
+export const failing = computed(() => {
+  const enabled = new Set(endpoints.value.filter((one) => one.enabled).map(nameOf));
+  return (stats.value?.endpoints ?? []).filter(
+    (one) => (one.failures ?? 0) >= FAILING_AFTER && enabled.has(nameOf(one)),
+  );
+});
 
 type Listener = (event: LiveEvent) => void;
 const listeners = new Set<Listener>();
@@ -101,7 +101,7 @@ async function loadAll(): Promise<void> {
 
 /** The settings of a destination; one that has gone is taken for one that had a shared secret. */
 export function settingsOf(destination: string): { readonly signed: boolean; readonly enabled?: boolean } {
-  return endpoints.value.find((endpoint) => endpoint.destination === destination) ?? { signed: true };
+  return settings.value.get(destination) ?? { signed: true };
 }
 
 interface Standing {
@@ -129,15 +129,20 @@ export function begins({ event }: LiveEvent): boolean {
 /** What a screen reader is told of. */
 const NEWS: ReadonlySet<string> = new Set(["accepted", "failed", "expired"]);
 
+/** Thousands of events can come at once, each about another source. */
+const AGAIN_MS = 100;
+const readStats = inTurn(loadStats, AGAIN_MS);
+const readSettings = inTurn(() => Promise.all([loadSources(), loadStats()]), AGAIN_MS);
+
 /** What is read again after an event. */
 const AFTER: Partial<Record<LiveEvent["event"], () => unknown>> = {
-  settings: () => Promise.all([loadSources(), loadStats()]),
+  settings: readSettings,
   fault: loadFaults,
   clock: loadClock,
   advancing: loadClock,
-  failing: loadStats,
-  recovered: loadStats,
-  forgery: loadStats,
+  failing: readStats,
+  recovered: readStats,
+  forgery: readStats,
   cleared: () => list.load(list.filter),
 };
 
@@ -193,8 +198,8 @@ const ASK_EVERY_MS = 10_000;
 /** Connects the page: the stream, and the list that follows the URL. */
 export function start(): void {
   const check = openStream(receive);
-  void loadAll();
-  // The stream tells when to begin. Where it cannot be opened, the list is shown all the same.
+  // The stream tells when to begin, and this whether a token is needed. Where it cannot be opened, the list is shown all the same.
+  void Promise.allSettled([loadStatus(), loadClock()]);
   setTimeout(() => void (isRead || begin()), 1_000);
   watch(route, () => {
     const { screen, parameters } = route.value;
@@ -203,8 +208,8 @@ export function start(): void {
     void list.load(filter);
   });
   setInterval(() => void list.count(true).then(check), COUNT_EVERY_MS);
-  setInterval(
-    () => void Promise.allSettled([loadClock(), failing.value.length > 0 && loadStats()]),
-    ASK_EVERY_MS,
-  );
+  setInterval(() => {
+    loadClock().catch(() => {});
+    if (failing.value.length > 0) readStats();
+  }, ASK_EVERY_MS);
 }

@@ -5,7 +5,7 @@ import { messageOf } from "./api.ts";
 import { changes, matchesInfo, matchesRow, readFilter, type Filter } from "./filter.ts";
 import { PAGE, PAGES_AT_ONCE, readCounts, readFirst, readPage, type Counts } from "./pages.ts";
 import { RowStore } from "./row-store.ts";
-import { withPauses } from "../signals/with-pauses.ts";
+import { inTurn, withPauses } from "../signals/with-pauses.ts";
 import { batch, signal } from "../signals/signals.ts";
 
 const FIRST_PAGE = 200;
@@ -54,7 +54,6 @@ export class DeliveryList {
   #load = 0;
   /** Events that arrive while the first page is read. */
   #early: LiveEvent[] | undefined;
-  #refreshing = false;
   /** Events since the list was drawn last. */
   #undrawn = 0;
   /** What `total` and `all` will be when they are drawn next. */
@@ -278,9 +277,7 @@ export class DeliveryList {
       refresh = true;
       if (row) this.#unmatched[matchesRow(this.#filter, row) ? "delete" : "add"](row.id);
     }
-    if (!refresh || this.#refreshing) return;
-    this.#refreshing = true;
-    setTimeout(() => void this.#refresh(), REFRESH_MS);
+    if (refresh) this.#refresh();
   }
 
   #arrive(row: Row): void {
@@ -290,24 +287,19 @@ export class DeliveryList {
   }
 
   /** What matches now can have been accepted long ago: the server knows. */
-  async #refresh(): Promise<void> {
-    this.#refreshing = false;
+  readonly #refresh = inTurn(async () => {
     const load = this.#load;
-    try {
-      const { rows } = await readPage(this.#filter, { limit: FIRST_PAGE });
-      if (load !== this.#load) return;
-      for (const row of rows) {
-        if (this.rows.find(row.id)) this.rows.add(row);
-        else this.#arrived.set(row.id, row);
-        this.#unmatched.delete(row.id);
-      }
-      if (!this.#held) this.release();
-      this.#changed();
-      await this.count();
-    } catch {
-      // The next event tries again.
+    const { rows } = await readPage(this.#filter, { limit: FIRST_PAGE });
+    if (load !== this.#load) return;
+    for (const row of rows) {
+      if (this.rows.find(row.id)) this.rows.add(row);
+      else this.#arrived.set(row.id, row);
+      this.#unmatched.delete(row.id);
     }
-  }
+    if (!this.#held) this.release();
+    this.#changed();
+    await this.count();
+  }, REFRESH_MS);
 }
 
 /** Whether an event came after what was counted. Its number follows the run of the server. */

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { First } from "./many.tsx";
 
 /** A value, and the words for it; or words that are the value. */
 type Option = string | readonly [value: string, words: string];
@@ -7,6 +8,8 @@ interface Props {
   readonly label: string;
   readonly value: string;
   readonly options: readonly Option[];
+  /** The words for the empty value, where nothing need be chosen. */
+  readonly none?: string;
   readonly onPick: (value: string) => void;
 }
 
@@ -20,18 +23,28 @@ export function Choice(props: Props): JSX.Element {
   );
 }
 
-/** A list to choose from, whose label is not shown. What the URL says, several values or one that has gone, is an entry, too. */
-export function Select({ label, value, options, onPick }: Props): JSX.Element {
-  const pairs = options.map(pairOf);
-  if (!pairs.some(([key]) => key === value)) pairs.push([value, value]);
+/**
+ * A list to choose from, whose label is not shown. What the URL says, several values or one that has gone, is an entry, too, and so is
+ * what was chosen, whatever is searched for among many.
+ */
+export function Select({ label, value, options, none, onPick }: Props): JSX.Element {
   return (
-    <select aria-label={label} value={value} onChange={(event) => onPick(event.currentTarget.value)}>
-      {pairs.map(([key, words]) => (
-        <option key={key} value={key}>
-          {words}
-        </option>
-      ))}
-    </select>
+    <First all={options} noun={label.toLowerCase()} textOf={(option) => pairOf(option)[0]}>
+      {(first) => {
+        const pairs = first.map(pairOf);
+        if (none) pairs.unshift(["", none]);
+        if (!pairs.some(([key]) => key === value)) pairs.push([value, value]);
+        return (
+          <select aria-label={label} value={value} onChange={(event) => onPick(event.currentTarget.value)}>
+            {pairs.map(([key, words]) => (
+              <option key={key} value={key}>
+                {words}
+              </option>
+            ))}
+          </select>
+        );
+      }}
+    </First>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { begins, onEvent } from "../data/app-state.ts";
-import type { LiveEvent } from "../shapes/types.ts";
+import { inTurn } from "../signals/with-pauses.ts";
 
 let ids = 0;
 
@@ -20,39 +20,43 @@ export function useTick(on: boolean): void {
 }
 
 /**
- * Reads what a component shows, and reads it again after events that concern it, and whenever the stream begins. What cannot be
+ * Reads what a component shows, and reads it again after events that are about it, and whenever the stream begins. What cannot be
  * read stays as it was: the header says that the server is away, and the stream begins when it is back.
  *
- * @param read Reads and shows; nothing is to be shown any more once its signal is aborted.
+ * @param read Nothing is to be shown any more once its signal is aborted.
+ * @param about Names of events, and ids of deliveries.
  * @param afterMs How long it waits after an event, for others to come.
  * @param inputs What `read` depends on.
+ * @returns What was read last.
  */
-export function useLive(
-  read: (gone: AbortSignal) => Promise<unknown>,
-  concerns: (event: LiveEvent) => boolean,
+export function useLive<T>(
+  read: (gone: AbortSignal) => Promise<T>,
+  about: readonly (string | undefined)[],
   afterMs: number,
   inputs: readonly unknown[] = [],
-): void {
+): T | undefined {
+  const [found, setFound] = useState<T>();
   useEffect(() => {
     const abort = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let last: Promise<unknown> = Promise.resolve();
-    // One after the other: an answer that comes late would replace a newer one.
-    const run = (): void =>
-      void (last = last
-        .then(() => {
-          timer = undefined;
-          return read(abort.signal);
-        })
-        .catch(() => {}));
+    const { signal } = abort;
+    const readSoon = inTurn(async () => {
+      if (signal.aborted) return;
+      const answer = await read(signal);
+      if (!signal.aborted) setFound(() => answer);
+    }, afterMs);
     const stop = onEvent((event) => {
-      if (begins(event) || concerns(event)) timer ??= setTimeout(run, afterMs);
+      if (
+        begins(event) ||
+        about.includes(event.event) ||
+        ("delivery" in event && about.includes(event.delivery.id))
+      )
+        readSoon();
     });
-    run();
+    readSoon(0);
     return () => {
       abort.abort();
-      clearTimeout(timer);
       stop();
     };
   }, inputs);
+  return found;
 }

@@ -42,8 +42,6 @@ interface Job {
   readonly state: "running" | "done" | "cancelled" | "failed";
 }
 
-/** What tells how far a job is. */
-const PROGRESS: ReadonlySet<string> = new Set(["audit", "certified", "resend"]);
 const AGAIN_MS = 200;
 
 /** Shows a job, unless its end was told before: answers come in any order. */
@@ -74,7 +72,7 @@ export function useJob<T extends Job>(
       if (shown.value !== value && !isSame(shown.value, newest)) return;
       showJob(shown, newest ?? (value?.state === "running" ? { ...value, state: "cancelled" } : value));
     },
-    ({ event }) => PROGRESS.has(event),
+    ["audit", "certified", "resend"],
     AGAIN_MS,
   );
   const stop = (): void =>

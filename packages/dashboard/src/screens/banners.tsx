@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { failing, serverNow, stats, status } from "../data/app-state.ts";
+import { First } from "../parts/many.tsx";
 import { Sign } from "../parts/mark.tsx";
 import { hrefOf } from "../route/route.ts";
 import { clockTime, nameOf, plural, shortUrl, wordsOf } from "../words/format.ts";
@@ -57,20 +58,24 @@ export function Banners(): JSX.Element {
 function Failing(): JSX.Element | null {
   const { length } = failing.value;
   const list = (
-    <ul>
-      {failing.value.map(({ url, destination, failingSince = "", lastFailure }) => (
-        <li key={nameOf({ url, destination })} class="actions">
-          <strong>Failing since {clockTime(failingSince, serverNow())}</strong>
-          {/* Not told again whenever a number changes. */}
-          <span aria-live="off">
-            {shortUrl(nameOf({ url, destination }))}: {lastFailure?.answer}
-            {leftOf(destination)}
-          </span>
-          <a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>
-          <a href={hrefOf("recover", { destination })}>Recover them</a>
-        </li>
-      ))}
-    </ul>
+    <First all={failing.value} noun="endpoint" textOf={nameOf}>
+      {(first) => (
+        <ul>
+          {first.map(({ url, destination, failingSince = "", lastFailure }) => (
+            <li key={nameOf({ url, destination })} class="actions">
+              <strong>Failing since {clockTime(failingSince, serverNow())}</strong>
+              {/* Not told again whenever a number changes. */}
+              <span aria-live="off">
+                {shortUrl(nameOf({ url, destination }))}: {lastFailure?.answer}
+                {leftOf(destination)}
+              </span>
+              <a href={hrefOf("deliveries", { destination, state: LEFT })}>See what is left</a>
+              <a href={hrefOf("recover", { destination })}>Recover them</a>
+            </li>
+          ))}
+        </ul>
+      )}
+    </First>
   );
   if (length === 0) return null;
   return (

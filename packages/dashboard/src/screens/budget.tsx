@@ -3,16 +3,17 @@ import { loadStats, stats, status } from "../data/app-state.ts";
 import type { EndpointStats } from "../shapes/stats.ts";
 import { useLive } from "../parts/hooks.ts";
 import { Card } from "../parts/card.tsx";
+import { First } from "../parts/many.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { Histogram } from "../parts/histogram.tsx";
-import { count, duration, shortUrl } from "../words/format.ts";
+import { count, duration, nameOf, shortUrl } from "../words/format.ts";
 import { percentile } from "../words/percentile.ts";
 
 const EVERY_MS = 2_000;
 
 /** How much of the five seconds each endpoint uses. */
 export function Budget(): JSX.Element {
-  useLive(loadStats, ({ event }) => event === "attempt", EVERY_MS);
+  useLive(loadStats, ["attempt"], EVERY_MS);
   const found = stats.value?.endpoints;
   const { budgetMs } = status.value;
   return (
@@ -24,9 +25,9 @@ export function Budget(): JSX.Element {
         numbers can differ.
       </p>
       {found?.length === 0 && <p class="empty">No attempts yet.</p>}
-      {found?.map((endpoint) => (
-        <EndpointBudget key={endpoint.destination + endpoint.url} {...endpoint} />
-      ))}
+      <First all={found ?? []} noun="endpoint" textOf={nameOf}>
+        {(first) => first.map((endpoint) => <EndpointBudget key={nameOf(endpoint)} {...endpoint} />)}
+      </First>
     </div>
   );
 }

@@ -9,6 +9,7 @@ import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useLive } from "../parts/hooks.ts";
+import { First, MANY } from "../parts/many.tsx";
 import { showJob, useAction, useJob, type Action } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
@@ -25,11 +26,11 @@ const SHOWN_MS = 86_400_000;
 const SAMPLE = 1_000;
 const AGAIN_MS = 1_000;
 const STATES: readonly State[] = ["delivered", "pending", "failed", "expired"];
-const RESULTS: ReadonlySet<string> = new Set([...STATES, "accepted"]);
+const RESULTS = [...STATES, "accepted"] as const;
 
 /** Undoes an outage or a bad release: resends what has failed, and tries what waits. */
 export function Recover(): JSX.Element {
-  const [chosen, setSince] = useState<string | undefined>(undefined);
+  const [chosen, setSince] = useState<string>();
   // The server's time is known once its clock was read.
   const since = chosen ?? (clock.value ? localTime(serverNow() - SHOWN_MS) : "");
   const destination = route.value.parameters.get("destination") ?? "";
@@ -62,7 +63,8 @@ export function Recover(): JSX.Element {
           <Choice
             label="Destination"
             value={destination}
-            options={[["", "all"], ...destinations.value]}
+            none="all"
+            options={destinations.value}
             onPick={(destination) => change({ destination })}
           />
         </div>
@@ -85,25 +87,29 @@ export function Recover(): JSX.Element {
       </div>
       {reasons.length > 0 && (
         <Card title="By reason">
-          <ul class="rows-list">
-            {reasons.map(({ words, number, filter: own, destination: name }) => (
-              <li key={name + words}>
-                <Mark tone="bad" word={words} />
-                <span>{name}</span>
-                <a href={hrefOf("deliveries", { ...filter, destination: name, ...own })}>
-                  {count(number)}
-                  <span class="visually-hidden"> deliveries: {words}</span>
-                </a>
-                <span class="grow" />
-                <Resend
-                  label="Resend these"
-                  about={words}
-                  run={run}
-                  filter={{ ...filter, destination: name, ...own }}
-                />
-              </li>
-            ))}
-          </ul>
+          <First all={reasons} noun="reason" textOf={({ destination }) => destination}>
+            {(first) => (
+              <ul class="rows-list">
+                {first.map(({ words, number, filter: own, destination: name }) => (
+                  <li key={name + words}>
+                    <Mark tone="bad" word={words} />
+                    <span>{name}</span>
+                    <a href={hrefOf("deliveries", { ...filter, destination: name, ...own })}>
+                      {count(number)}
+                      <span class="visually-hidden"> deliveries: {words}</span>
+                    </a>
+                    <span class="grow" />
+                    <Resend
+                      label="Resend these"
+                      about={words}
+                      run={run}
+                      filter={{ ...filter, destination: name, ...own }}
+                    />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </First>
         </Card>
       )}
       <Progress />
@@ -184,19 +190,15 @@ function Progress(): JSX.Element | null {
 
 /** How it has gone since the resend began, with what clients have sent since then: whether what was corrected is correct. */
 function Since({ filter, startedAt }: { readonly filter: Query; readonly startedAt: string }): JSX.Element {
-  const [counts, setCounts] = useState<readonly number[]>([]);
-  useLive(
-    async (gone) => {
-      const found = await Promise.all(STATES.map((state) => countDeliveries({ ...filter, state })));
-      if (!gone.aborted) setCounts(found);
-    },
-    ({ event }) => RESULTS.has(event),
+  const counts = useLive(
+    () => Promise.all(STATES.map((state) => countDeliveries({ ...filter, state }))),
+    RESULTS,
     AGAIN_MS,
   );
   return (
     <p class="actions">
       Since {clockTime(startedAt, serverNow())}:
-      {counts.map((number, index) => {
+      {counts?.map((number, index) => {
         const state = STATES[index] as State;
         const { tone, word } = stateVerdict(state, undefined, true);
         return (
@@ -213,28 +215,27 @@ type Found = readonly [waiting?: number, failed?: number, reasons?: readonly Rea
 
 /** How many wait, how many have failed, and why: the reasons are those of the newest thousand, each with all that it found. */
 function useFound(failed: Query): Found {
-  const [found, setFound] = useState<Found>([]);
-  useLive(
-    async (gone) => {
+  const found = useLive(
+    async (): Promise<Found> => {
       const [waiting, number, page] = await Promise.all([
         countDeliveries({ ...failed, state: "pending" }),
         countDeliveries(failed),
         get<DeliveryPage>("/deliveries", { ...failed, limit: SAMPLE }),
       ]);
       const reasons = await Promise.all(
-        reasonsOf(page).map(async (reason) => {
+        reasonsOf(page).map(async (reason, index) => {
           const { destination, filter } = reason;
-          if (page.next === undefined) return reason;
+          if (page.next === undefined || index >= MANY) return reason;
           return { ...reason, number: await countDeliveries({ ...failed, destination, ...filter }) };
         }),
       );
-      if (!gone.aborted) setFound([waiting, number, reasons]);
+      return [waiting, number, reasons];
     },
-    ({ event }) => RESULTS.has(event),
+    RESULTS,
     AGAIN_MS,
     [JSON.stringify(failed)],
   );
-  return found;
+  return found ?? [];
 }
 
 /** A time as the browser's field wants it. */

@@ -1,5 +1,4 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { get } from "../data/api.ts";
 import type { Lost } from "../shapes/types.ts";
 import { Card } from "../parts/card.tsx";
@@ -10,8 +9,6 @@ import { exactTime, visible, wordsOf } from "../words/format.ts";
 
 const AGAIN_MS = 500;
 const LIMIT = 200;
-
-const EVENTS: ReadonlySet<string> = new Set(["rejected", "skipped", "warned"]);
 
 /** What arrived and went nowhere, with the reason and the fix. */
 export function Rejected(): JSX.Element {
@@ -33,15 +30,12 @@ interface Props {
 
 /** A list with what went wrong; until it was read, it says nothing of what is in it. */
 function Entries({ title, path }: Props): JSX.Element {
-  const [found, setFound] = useState<readonly Lost[] | undefined>(undefined);
-  useLive(
-    async (gone) => {
-      const answer = await get<readonly Lost[] | { readonly calls: readonly Lost[] }>(path, { limit: LIMIT });
-      if (!gone.aborted) setFound("calls" in answer ? answer.calls : answer);
-    },
-    ({ event }) => EVENTS.has(event),
+  const answer = useLive(
+    () => get<readonly Lost[] | { readonly calls: readonly Lost[] }>(path, { limit: LIMIT }),
+    ["rejected", "skipped", "warned"],
     AGAIN_MS,
   );
+  const found = answer && "calls" in answer ? answer.calls : answer;
   return (
     <Card title={title} about={found && (found.length < LIMIT ? found.length : `the newest ${LIMIT}`)}>
       {found?.length === 0 && <p class="note">None.</p>}

@@ -1,5 +1,4 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import { get } from "../../data/api.ts";
 import { list } from "../../data/app-state.ts";
 import { activeNames } from "../../data/filter.ts";
@@ -68,13 +67,8 @@ const AGAIN_MS = 500;
 
 /** Where a call is that was rejected: it is no delivery, so that no filter finds it. */
 function Elsewhere(): JSX.Element | null {
-  const [found, setFound] = useState(0);
-  useLive(
-    async () => setFound((await get<readonly unknown[]>("/rejections", { limit: 1 })).length),
-    ({ event }) => event === "rejected",
-    AGAIN_MS,
-  );
-  if (found === 0) return null;
+  const found = useLive(() => get<readonly unknown[]>("/rejections", { limit: 1 }), ["rejected"], AGAIN_MS);
+  if (!found?.length) return null;
   return (
     <p>
       Calls that were not accepted are in <a href={hrefOf("rejected")}>Rejected & skipped</a>.

@@ -65,7 +65,8 @@ function Among({
     <Select
       label={name}
       value={value}
-      options={[["", `All ${name}s`], ...known]}
+      none={`All ${name}s`}
+      options={known}
       onPick={(picked) => change({ [name]: picked })}
     />
   );

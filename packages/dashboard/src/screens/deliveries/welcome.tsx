@@ -4,6 +4,7 @@ import { endpoints, sources } from "../../data/app-state.ts";
 import { get, post } from "../../data/api.ts";
 import type { Reachability, Receipt } from "../../shapes/types.ts";
 import { CopyButton } from "../../parts/copy.tsx";
+import { MANY } from "../../parts/many.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { change } from "../../route/route.ts";
@@ -40,7 +41,8 @@ export function Welcome(): JSX.Element {
         ))}
       </ol>
       <FirstMessage />
-      <Receivers />
+      {/* The server would open a connection to each, again and again. */}
+      {endpoints.value.length <= MANY && <Receivers />}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { isTried, status } from "../../data/app-state.ts";
 import { announce } from "../../data/announce.ts";
 import { post } from "../../data/api.ts";
@@ -83,8 +83,9 @@ interface EditProps {
 function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const [text, setText] = useState(body);
   const [fault, setFault] = useState("");
-  const focused = useRef(false);
+  const field = useRef<HTMLTextAreaElement>(null);
   const faults = status.value.faults.map((name) => [name, wordsOf(name)] as const);
+  useEffect(() => field.current?.focus(), []);
   const submit = (): void => onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape") return;
@@ -99,15 +100,12 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
           rows={8}
           spellcheck={false}
           value={text}
-          ref={(element) => {
-            if (element && !focused.current) element.focus();
-            focused.current = true;
-          }}
+          ref={field}
           onInput={(event) => setText(event.currentTarget.value)}
         />
       </label>
       <div class="actions">
-        <Choice label="Fault" value={fault} options={[["", "none"], ...faults]} onPick={setFault} />
+        <Choice label="Fault" value={fault} none="none" options={faults} onPick={setFault} />
         <span class="grow" />
         <button type="button" onClick={onCancel}>
           Cancel

@@ -48,7 +48,7 @@ export function Detail({ id }: { readonly id: string }): JSX.Element {
 function Content({ delivery }: { readonly delivery: DeliveryDetail }): JSX.Element {
   const { history } = delivery;
   const { signed } = settingsOf(delivery.destination);
-  const [chosen, setChosen] = useState<number | undefined>(undefined);
+  const [chosen, setChosen] = useState<number>();
   const selected = Math.min(chosen ?? history.length - 1, history.length - 1);
   return (
     <>

@@ -1,7 +1,8 @@
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { post } from "../../data/api.ts";
 import type { Attempt, DeliveryDetail } from "../../shapes/types.ts";
+import { useLive } from "../../parts/hooks.ts";
 import { useAction } from "../../parts/use-action.tsx";
 import { Field } from "../../parts/field.tsx";
 import { Mark } from "../../parts/mark.tsx";
@@ -48,11 +49,11 @@ export function Signature({ delivery, attempt, index }: Props): JSX.Element {
 
 function Steps({ delivery, attempt, index, sent }: Props & { readonly sent: string }): JSX.Element {
   const { signature } = delivery;
-  const [verified, setVerified] = useState<Verification | undefined>(undefined);
-  useEffect(() => {
-    if (attempt)
-      post<Verification>("/verify", { delivery: delivery.id, attempt: index }).then(setVerified, () => {});
-  }, []);
+  const verified = useLive(
+    async () => attempt && post<Verification>("/verify", { delivery: delivery.id, attempt: index }),
+    [],
+    0,
+  );
   const body = bytesOf(delivery);
   return (
     <>
@@ -144,7 +145,7 @@ function Findings({ matches, sentence, diagnoses }: Verification): JSX.Element {
 function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string }): JSX.Element {
   const [secret, setSecret] = useState("");
   const [seen, setSeen] = useState(body);
-  const [result, setResult] = useState<Verification | undefined>(undefined);
+  const [result, setResult] = useState<Verification>();
   const { run, failure } = useAction();
   const submit = (): void =>
     run(async () => setResult(await post<Verification>("/verify", { body: seen, signature: sent, secret })));

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { ApiError, get, messageOf } from "../../data/api.ts";
 import { list } from "../../data/app-state.ts";
 import { useLive } from "../../parts/hooks.ts";
-import type { DeliveryDetail, LiveEvent } from "../../shapes/types.ts";
+import type { DeliveryDetail } from "../../shapes/types.ts";
 
 /** A delivery that is shown, and kept current. */
 export interface Shown {
@@ -11,8 +11,6 @@ export interface Shown {
 }
 
 const AGAIN_MS = 150;
-/** What can change any delivery, or what is said of it. */
-const ABOUT_ALL: ReadonlySet<string> = new Set(["store", "settings", "cleared"]);
 
 /** Reads a delivery, and reads it again when something happens to it. */
 export function useDelivery(id: string | undefined): Shown {
@@ -31,13 +29,10 @@ export function useDelivery(id: string | undefined): Shown {
         setShown((now) => (now.delivery?.id === id && !hasGone ? now : { error: messageOf(error) }));
       }
     },
-    (event) => isAbout(event, id),
+    // What can change any delivery, or what is said of it.
+    ["store", "settings", "cleared", id],
     AGAIN_MS,
     [id],
   );
   return shown;
-}
-
-function isAbout(event: LiveEvent, id: string | undefined): boolean {
-  return ABOUT_ALL.has(event.event) || ("delivery" in event && event.delivery.id === id);
 }

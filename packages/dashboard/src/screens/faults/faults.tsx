@@ -3,7 +3,8 @@ import { remove } from "../../data/api.ts";
 import { endpoints, faults, loadFaults } from "../../data/app-state.ts";
 import { useAction } from "../../parts/use-action.tsx";
 import { Card } from "../../parts/card.tsx";
-import { shortUrl, wordsOf } from "../../words/format.ts";
+import { First } from "../../parts/many.tsx";
+import { nameOf, shortUrl, wordsOf } from "../../words/format.ts";
 import { EndpointFaults } from "./endpoint-faults.tsx";
 import { Time } from "./time.tsx";
 import { Verdicts } from "./verdicts.tsx";
@@ -14,9 +15,9 @@ export function Faults(): JSX.Element {
     <div class="screen">
       <h2>Faults and time</h2>
       <Time />
-      {endpoints.value.map(({ url, destination }) => (
-        <EndpointFaults key={destination + url} url={url} destination={destination} />
-      ))}
+      <First all={endpoints.value} noun="endpoint" textOf={nameOf}>
+        {(first) => first.map((endpoint) => <EndpointFaults key={nameOf(endpoint)} {...endpoint} />)}
+      </First>
       <Active />
       <Verdicts />
     </div>

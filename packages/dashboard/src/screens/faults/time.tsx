@@ -14,12 +14,11 @@ const STEPS = [
 ] as const;
 
 const AGAIN_MS = 300;
-const CHANGES_RETRY: ReadonlySet<string> = new Set(["retrying", "delivered", "expired"]);
 
 /** The time, and buttons that advance it where it is virtual. */
 export function Time(): JSX.Element {
   const { run, failure } = useAction();
-  useLive(loadClock, ({ event }) => CHANGES_RETRY.has(event), AGAIN_MS);
+  useLive(loadClock, ["retrying", "delivered", "expired"], AGAIN_MS);
   const now = clock.value;
   if (now?.kind !== "virtual") {
     return (

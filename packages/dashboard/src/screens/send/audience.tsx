@@ -17,7 +17,7 @@ export function Audience(): JSX.Element {
   const [name, setName] = useState("");
   const [users, setUsers] = useState("");
   const source = useSource();
-  const [done, setDone] = useState<SyncReceipt | undefined>(undefined);
+  const [done, setDone] = useState<SyncReceipt>();
   const { run, failure } = useAction();
   const userIds = users
     .trim()

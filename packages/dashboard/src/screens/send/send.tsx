@@ -1,10 +1,12 @@
 import type { JSX } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { ApiError, post, type FieldError } from "../../data/api.ts";
 import { Segments } from "../../parts/choice.tsx";
 import { Field } from "../../parts/field.tsx";
 import { errorAt, FieldErrors } from "../../parts/field-errors.tsx";
+import { useLive } from "../../parts/hooks.ts";
 import { useAction } from "../../parts/use-action.tsx";
+import { pause } from "../../signals/with-pauses.ts";
 import type { Receipt } from "../../shapes/types.ts";
 import { Audience } from "./audience.tsx";
 import { CALL_FORMS, callOf, type Typed, type Values } from "../../shapes/call-forms.ts";
@@ -30,9 +32,9 @@ export function Send(): JSX.Element {
 function Message(): JSX.Element {
   const [type, setType] = useState("track");
   const [values, setValues] = useState<Values>(FIRST);
-  const [raw, setRaw] = useState<string | undefined>(undefined);
+  const [raw, setRaw] = useState<string>();
   const source = useSource();
-  const [receipt, setReceipt] = useState<Receipt | undefined>(undefined);
+  const [receipt, setReceipt] = useState<Receipt>();
   const { run, failure } = useAction();
   const made = useMemo(() => (raw === undefined ? callOf(type, values) : parsed(raw)), [type, values, raw]);
   const [problems, isChecked] = useCheck("call" in made ? made.call : undefined);
@@ -118,24 +120,18 @@ function parsed(text: string): Typed {
 
 /** Has the server check a call while it is typed; what is wrong, and whether that is known of what is typed now. */
 function useCheck(text: string | undefined): [readonly FieldError[], boolean] {
-  const [checked, setChecked] = useState<{ readonly text?: string; readonly errors: readonly FieldError[] }>({
-    errors: [],
-  });
-  useEffect(() => {
-    if (text === undefined) return undefined;
-    let current = true;
-    const timer = setTimeout(() => {
-      post<{ errors: readonly FieldError[] }>("/messages", text, { check: "true" }).then(
-        ({ errors }) => current && setChecked({ text, errors }),
-        (error: unknown) => current && setChecked({ text, errors: errorsOf(error) }),
-      );
-    }, CHECK_AFTER_MS);
-    return () => {
-      current = false;
-      clearTimeout(timer);
-    };
-  }, [text]);
-  return text === undefined ? [[], false] : [checked.errors, checked.text === text];
+  const checked = useLive(
+    async (gone) => {
+      await pause(CHECK_AFTER_MS);
+      if (text === undefined || gone.aborted) return undefined;
+      const checked = post<{ errors: readonly FieldError[] }>("/messages", text, { check: "true" });
+      return { text, errors: await checked.then(({ errors }) => errors, errorsOf) };
+    },
+    [],
+    0,
+    [text],
+  );
+  return text !== undefined && checked ? [checked.errors, checked.text === text] : [[], false];
 }
 
 /** What cannot be checked cannot be sent either; that the server does not answer, the header says. */

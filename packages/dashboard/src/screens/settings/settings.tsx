@@ -1,7 +1,9 @@
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { etag, sources } from "../../data/app-state.ts";
+import type { Source } from "../../shapes/settings.ts";
 import { Failure } from "../../parts/failure.tsx";
+import { First } from "../../parts/many.tsx";
 import { Mark } from "../../parts/mark.tsx";
 import { useAction } from "../../parts/use-action.tsx";
 import { hrefOf, route } from "../../route/route.ts";
@@ -39,41 +41,53 @@ export function Settings(): JSX.Element {
       )}
       <div class="columns settings">
         <div class="stack">
-          {sources.value.map((item) => (
-            <section key={item.name} class="card stack" aria-label={`Source ${item.name}`}>
-              <h3>
-                {item.name}{" "}
-                <span class="about">
-                  {item.managedBy === "config" ? "of the config file or the command line" : "added here"}
-                </span>
-              </h3>
-              <ul class="rows-list">
-                {item.destinations.map(({ name, endpoints, signed, enabled }) => (
-                  <li key={name}>
-                    <a
-                      href={hrefOf("settings", { source: item.name, destination: name })}
-                      aria-current={destination?.name === name && source === item}
-                    >
-                      {name}
+          <First all={sources.value} noun="source" textOf={textOf}>
+            {(first) =>
+              first.map((item) => (
+                <section key={item.name} class="card stack" aria-label={`Source ${item.name}`}>
+                  <h3>
+                    {item.name}{" "}
+                    <span class="about">
+                      {item.managedBy === "config" ? "of the config file or the command line" : "added here"}
+                    </span>
+                  </h3>
+                  <ul class="rows-list">
+                    {item.destinations.map(({ name, endpoints, signed, enabled }) => (
+                      <li key={name}>
+                        <a
+                          href={hrefOf("settings", { source: item.name, destination: name })}
+                          aria-current={destination?.name === name && source === item}
+                        >
+                          {name}
+                        </a>
+                        <span class="note">{plural(endpoints.length, "endpoint")}</span>
+                        <span class="grow" />
+                        <Mark tone={signed ? "good" : "warn"} word={signed ? "signed" : "not signed"} />
+                        <Mark tone={enabled ? "good" : "plain"} word={enabled ? "enabled" : "disabled"} />
+                      </li>
+                    ))}
+                  </ul>
+                  <div class="actions">
+                    <a href={hrefOf("settings", { source: item.name, new: "destination" })}>
+                      Add a destination
                     </a>
-                    <span class="note">{plural(endpoints.length, "endpoint")}</span>
-                    <span class="grow" />
-                    <Mark tone={signed ? "good" : "warn"} word={signed ? "signed" : "not signed"} />
-                    <Mark tone={enabled ? "good" : "plain"} word={enabled ? "enabled" : "disabled"} />
-                  </li>
-                ))}
-              </ul>
-              <div class="actions">
-                <a href={hrefOf("settings", { source: item.name, new: "destination" })}>Add a destination</a>
-                {item.destinations.length === 0 && <RemoveSource name={item.name} />}
-              </div>
-            </section>
-          ))}
+                    {item.destinations.length === 0 && <RemoveSource name={item.name} />}
+                  </div>
+                </section>
+              ))
+            }
+          </First>
         </div>
         {opened.current && isRead && <DestinationForm key={key} source={source} destination={destination} />}
       </div>
     </div>
   );
+}
+
+/** A source with the full names of its destinations, and their URLs. */
+function textOf({ name, destinations }: Source): string {
+  const each = destinations.map((one) => [`${name}/${one.name}`, one.endpoints.map(({ url }) => url)]);
+  return [name, each].flat(3).join(" ");
 }
 
 /** Removes a source that has no destinations, unless somebody adds one at the same moment. */
