@@ -1,10 +1,12 @@
 import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_SYNC } = constants;
 
 /**
- * Replaces a file as a whole: a kill or a power cut leaves the old or the new one. The new one can be read by its owner only. It is
- * on disk, as `path` with `.new`, before it takes the place of the old one. A link of that name is not followed.
+ * Replaces a file as a whole: a kill or a power cut leaves the old or the new one, and the new one once this returns. The new one can
+ * be read by its owner only. It is on disk, as `path` with `.new`, before it takes the place of the old one. A link of that name is not
+ * followed.
  *
  * @throws Error of the system if the file cannot be written; it is then as it was, and nothing is left beside it.
  * @example
@@ -27,6 +29,7 @@ export function replaceFile(path: string, content: string | Uint8Array): void {
       closeSync(descriptor);
     }
     renameOver(next, path);
+    syncFolder(dirname(path));
   } catch (error) {
     removeIfPossible(next);
     throw error;
@@ -39,6 +42,20 @@ function removeIfPossible(path: string): void {
     rmSync(path, { force: true });
   } catch {
     // The next replacement removes it.
+  }
+}
+
+/** Has the disk know the new file by its name. Where a folder cannot be synced, as on Windows, the file is replaced all the same. */
+function syncFolder(path: string): void {
+  if (process.permission !== undefined) return;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, "r");
+    fsyncSync(descriptor);
+  } catch {
+    // A disk that fails is told by what is written next.
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 
