@@ -105,6 +105,29 @@ describe.skipIf(isWindows)(`nobody but the owner reads what a store keeps about 
     );
     expect((statSync(folder).mode & 0o777).toString(8)).toBe("755");
   });
+
+  it("files on a file system that keeps no permissions give one warning, and none says that others cannot read them", async () => {
+    const folder = temporaryFolder();
+    chmodSync(folder, 0o755);
+    for (const name of ["deliveries.db", "deliveries.db-lock"]) {
+      writeFileSync(join(folder, name), "");
+      chmodSync(join(folder, name), 0o755);
+    }
+    const script = `
+      import fs from "node:fs";
+      import { syncBuiltinESMExports } from "node:module";
+      fs.chmodSync = () => {};
+      syncBuiltinESMExports();
+      const { createSender, sqliteStore } = await import(${JSON.stringify(new URL("../dist/index.js", import.meta.url))});
+      const sender = await createSender({ url: "${ENDPOINT_URL}", store: sqliteStore({ path: ${JSON.stringify(join(folder, "deliveries.db"))} }) });
+      await sender.close({ deadline: 0 });
+    `;
+    const { stderr } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script]);
+    expect(stderr.match(/SecurityWarning/gu)).toHaveLength(1);
+    expect(stderr).toContain(
+      `The files in ${folder} can be read by other users, since their file system keeps no permissions.`,
+    );
+  });
 });
 
 describe("credentials are not shown", () => {

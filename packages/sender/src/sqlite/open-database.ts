@@ -36,10 +36,7 @@ const [OPEN_BUSY_MS, WRITE_BUSY_MS] = [5_000, 250];
  * @throws StoreError, or what SQLite throws
  */
 export function openDatabase(path: string, libsql: typeof Database): OpenedDatabase {
-  if (path !== MEMORY_PATH) {
-    makeFolderOf(path);
-    warnOfSharedFolder(path);
-  }
+  if (path !== MEMORY_PATH) makeFolderOf(path);
   const unlock = path === MEMORY_PATH ? () => {} : lockFile(path, libsql);
   let db: Database.Database | undefined;
   try {
@@ -49,7 +46,10 @@ export function openDatabase(path: string, libsql: typeof Database): OpenedDatab
     // First: the journal mode is written into the file, and another program may need the one it has.
     assertOurs(db, path);
     // Before the log is made, which has the permissions of the database.
-    if (path !== MEMORY_PATH) makePrivate(fileOf(path));
+    if (path !== MEMORY_PATH) {
+      makePrivate(fileOf(path));
+      warnOfSharedFolder(path);
+    }
     // FULL: a commit is on the disk when it returns, so that neither a kill nor a power cut undoes it. An open store flushes by itself.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY");
     db.exec(`PRAGMA journal_size_limit = ${LOG_BYTES}`);

@@ -33,7 +33,8 @@ export function makePrivate(path: string): void {
 
 /**
  * Takes a file away from everyone but its owner. Earlier versions left that to the umask, and Kubernetes gives the files of a volume
- * with `fsGroup` to a group. A file of another owner stays as it is, with a warning of the process: it can be used nevertheless.
+ * with `fsGroup` to a group. A file of another owner stays as it is, and so do all where the file system keeps no permissions, with a
+ * warning of the process: they can be used nevertheless.
  *
  * @example
  * ```ts
@@ -42,7 +43,7 @@ export function makePrivate(path: string): void {
  */
 export function makeFilePrivate(file: string): void {
   const mode = modeOf(file);
-  if (mode === undefined || (mode & NOT_PRIVATE) === 0) return;
+  if ((mode & NOT_PRIVATE) === 0) return;
   try {
     chmodSync(file, mode & 0o700);
   } catch {
@@ -50,14 +51,22 @@ export function makeFilePrivate(file: string): void {
       file,
       `The file ${file} can be read by other users, and this process may not change that. It contains personal data: make the user of the process its owner, or let its owner remove the permissions.`,
     );
+    return;
   }
+  // As FAT and NTFS do on Linux, which give all files the permissions of their mount.
+  if ((modeOf(file) & NOT_PRIVATE) === 0) return;
+  const folder = dirname(file);
+  warnOnce(
+    folder,
+    `The files in ${folder} can be read by other users, since their file system keeps no permissions. They contain personal data: mount it for the user of the process alone, as with the option umask=077, or use another file system.`,
+  );
 }
 
-/** Warns of a folder whose listing others can read. It is never changed: it may be shared on purpose. */
+/** Warns of a folder whose listing others can read, once its files are private. It is never changed: it may be shared on purpose. */
 export function warnOfSharedFolder(path: string): void {
   const folder = dirname(path);
   const mode = modeOf(folder);
-  if (mode === undefined || (mode & READABLE_BY_OTHERS) === 0) return;
+  if ((mode & READABLE_BY_OTHERS) === 0) return;
   warnOnce(
     folder,
     `The folder ${folder} of the store can be read by other users. The files of the store cannot, but give it mode 0700 unless it is shared on purpose.`,
@@ -70,8 +79,8 @@ function warnOnce(path: string, message: string): void {
   process.emitWarning(message, { type: "SecurityWarning", code: "COUNTERSIGN_NOT_PRIVATE" });
 }
 
-/** The permissions of a file; undefined if it does not exist or the system has no permissions. */
-function modeOf(path: string): number | undefined {
-  if (process.platform === "win32") return undefined;
-  return statSync(path, { throwIfNoEntry: false })?.mode;
+/** The permissions of a file; none if it does not exist or the system has no permissions. */
+function modeOf(path: string): number {
+  if (process.platform === "win32") return 0;
+  return statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
 }
