@@ -11,7 +11,7 @@ import { virtualClock } from "@countersign/sender/testing";
 import Database from "libsql";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import {
+import fs, {
   chmodSync,
   copyFileSync,
   existsSync,
@@ -23,6 +23,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, it, vi } from "vitest";
@@ -219,28 +220,21 @@ describe("a store that cannot be used is refused with a clear error", () => {
     },
   );
 
-  it.runIf(canTrace())("on a file system without locks", async () => {
+  it.runIf(canTrace()).each([
+    ["locks", "-lock", "fcntl:error=EOPNOTSUPP", "-lock cannot be locked. Keep the store on"],
+    ["shared memory", "-shm", "mmap:error=ENODEV", " cannot be opened: its file system maps no file into"],
+  ])("on a file system without %s", async (_, suffix, fault, told) => {
     const path = join(temporaryFolder(), "deliveries.db");
-    writeFileSync(`${path}-lock`, "");
+    writeFileSync(path + suffix, "");
     const script = `
       import { createSender, sqliteStore } from ${JSON.stringify(import.meta.resolve("@countersign/sender"))};
       const store = sqliteStore({ path: ${JSON.stringify(path)} });
       await createSender({ url: ${JSON.stringify(ENDPOINT_URL)}, store }).catch(({ code, message }) => console.log(code, message));`;
-    const fails = [
-      "-f",
-      "-qq",
-      "-o",
-      "/dev/null",
-      "-P",
-      `${path}-lock`,
-      "-e",
-      "inject=fcntl:error=EOPNOTSUPP",
-    ];
+    const fails = ["-f", "-qq", "-o", "/dev/null", "-P", path + suffix, "-e", `inject=${fault}`];
     const node = [process.execPath, "--input-type=module", "--eval", script];
     const { stdout } = await promisify(execFile)("strace", [...fails, ...node]);
-    expect(stdout).toMatch(
-      /^ERR_STORE_FAILED The store .*-lock cannot be locked\. Keep the store on a disk of this machine/,
-    );
+    expect(stdout).toContain(`ERR_STORE_FAILED The store ${path}${told}`);
+    expect(stdout).toContain("Keep the store on a disk of this machine");
   });
 
   it("locked by another program for a moment, such as one that closes it: it is waited for", async () => {
@@ -498,6 +492,31 @@ describe("a store that fails for a while", () => {
         code: "ERR_STORE_OPEN",
       });
       renameSync(`${path}.moved`, path);
+      await sender.track({ userId: "u1", event: "e" });
+      expect(sender.storeState.state).toBe("up");
+    },
+  );
+
+  it.skipIf(isWindows)(
+    `refuses calls while a file of the same number on another file system is in its place, as of a snapshot${noPosix}`,
+    async () => {
+      const path = join(temporaryFolder(), "deliveries.db");
+      const sender = await openSender({ url: "http://127.0.0.1:9/", store: sqliteStore({ path }) });
+      const { statSync: real } = fs;
+      const spy = vi.spyOn(fs, "statSync").mockImplementation((...args: Parameters<typeof real>) => {
+        const found = real(...args);
+        return found && Object.assign(found, { dev: BigInt(found.dev) + 1n });
+      });
+      syncBuiltinESMExports();
+      const restore = (): void => {
+        spy.mockRestore();
+        syncBuiltinESMExports();
+      };
+      onTestFinished(restore);
+      await expect(sender.track({ userId: "u1", event: "e" })).rejects.toMatchObject({
+        code: "ERR_STORE_OPEN",
+      });
+      restore();
       await sender.track({ userId: "u1", event: "e" });
       expect(sender.storeState.state).toBe("up");
     },

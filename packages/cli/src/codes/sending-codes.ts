@@ -132,7 +132,7 @@ export const STORE_CODES: CodePages = {
   },
   ERR_STORE_FAILED: {
     cause:
-      "The store failed for another reason, such as a broken disk, a quota, a file system without locks, or a database that cannot be reached or has no connections left. The error's `cause` says more.",
+      "The store failed for another reason, such as a broken disk, a quota, a file system without locks or shared memory, or a database that cannot be reached or has no connections left. The error's `cause` says more.",
     fix: "Read the message and the cause. A file continues by itself once its disk can be written again; after the disk was mounted anew, start the process again.",
     ...ts(
       "const sender = await createSender({ url, store }).catch((error) => {\n  console.error(error.message, error.cause);\n  throw error;\n});",

@@ -36,6 +36,11 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
     "ERR_STORE_FAILED",
     "cannot be locked. Keep the store on a disk of this machine: the file system of a network may have no locks.",
   ],
+  [
+    "SQLITE_IOERR_SHMMAP",
+    "ERR_STORE_FAILED",
+    "cannot be opened: its file system maps no file into shared memory, as some of FUSE do not. Keep the store on a disk of this machine.",
+  ],
   ["SQLITE_IOERR", "ERR_STORE_FAILED", CANNOT_BE_USED],
   [
     REMOVED_CODE,

@@ -40,15 +40,15 @@ export class Transactions {
   readonly #begin: Database.Statement;
   readonly #commit: Database.Statement;
   #isDown = false;
-  /** The number of the file that is open, whatever its path leads to later; none of a store in memory. */
-  readonly #inode: bigint | undefined;
+  /** Which file is open, whatever its path leads to later; none of a store in memory. */
+  readonly #file: string | undefined;
 
   constructor(db: Database.Database, parts: TransactionParts) {
     this.#db = db;
     this.#parts = parts;
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
-    this.#inode = parts.path === MEMORY_PATH ? undefined : statSync(parts.path, AS_IT_IS)?.ino;
+    this.#file = parts.path === MEMORY_PATH ? undefined : fileAt(parts.path);
   }
 
   /**
@@ -153,7 +153,7 @@ export class Transactions {
   #assertWritable(): void {
     const { path, log } = this.#parts;
     // SQLite goes on in a file that was removed or replaced, and what it writes is lost when it is closed.
-    if (this.#inode !== undefined && statSync(path, AS_IT_IS)?.ino !== this.#inode) throw fileIsGone();
+    if (this.#file !== undefined && fileAt(path) !== this.#file) throw fileIsGone();
     // What it is not asked to keep now, it need not tell of later.
     log?.assertAnswering();
   }
@@ -186,6 +186,12 @@ export class Transactions {
     }
     for (const waiting of group) waiting.failed(error);
   }
+}
+
+/** Which file a path leads to. Two file systems give out the same numbers, as a snapshot does that takes the place of what it was made of. */
+function fileAt(path: string): string | undefined {
+  const found = statSync(path, AS_IT_IS);
+  return found && `${found.dev}:${found.ino}`;
 }
 
 function fileIsGone(): Error {
