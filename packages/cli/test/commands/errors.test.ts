@@ -475,6 +475,15 @@ describe("serve", () => {
     );
   });
 
+  it("with a data directory where the file of rejected messages cannot be opened, which is not to be moved away", async () => {
+    const data = temporaryDirectory();
+    mkdirSync(join(data, "server.db-wal"));
+    await expectUsageError(
+      ["serve", "--to", TO, "--port", "0", "--data", data],
+      /^countersign: .*server\.db cannot be used: .*\. Make room, or correct its permissions, or use another data directory\.$/m,
+    );
+  });
+
   it("recording into a file that cannot be written", async () => {
     await expectUsageError(
       ["serve", "--to", TO, "--port", "0", "--record", "/"],

@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import type Database from "libsql";
-import { fileMessageOf } from "@countersign/protocol";
+import { codeOf, fileMessageOf } from "@countersign/protocol";
 import {
   inTransaction,
   loadLibsql,
@@ -20,6 +20,10 @@ const SCHEMA = `
   CREATE TABLE rejections (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, source TEXT, rejection TEXT NOT NULL, message TEXT NOT NULL);
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
+
+/** What SQLite says where the disk or the permissions are at fault, and not what is in the file. */
+const CANNOT_BE_USED = /^SQLITE_(?:CANTOPEN|FULL|IOERR|READONLY)/u;
+const MAKE_ROOM = "Make room, or correct its permissions";
 
 /** Added to every file: a version that does not know it leaves it alone. */
 const FORGERIES = "CREATE TABLE IF NOT EXISTS forgeries (forgery TEXT NOT NULL)";
@@ -52,7 +56,7 @@ export async function openLedgerFile(path: string): Promise<LedgerRows> {
     // It can be moved away only where nothing has it open, on some systems.
     await releaseNativeHandles();
     if (error instanceof ServerError) throw error;
-    throw unusable(path, error, "Move it away");
+    throw unusable(path, error, CANNOT_BE_USED.test(codeOf(error) ?? "") ? MAKE_ROOM : "Move it away");
   }
 }
 
@@ -171,7 +175,7 @@ function makePrivate(path: string): void {
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
     else closeSync(openSync(path, "a", 0o600));
   } catch (error) {
-    throw unusable(path, error, "Correct its permissions");
+    throw unusable(path, error, MAKE_ROOM);
   }
   for (const file of [path, `${path}-wal`, `${path}-shm`]) makeFilePrivate(file);
 }
