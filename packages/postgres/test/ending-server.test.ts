@@ -1,10 +1,11 @@
+import crypto from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { postgresStore } from "@countersign/postgres";
 import { systemClock } from "@countersign/protocol";
 import type { StoreState } from "@countersign/sender/store";
 import pg from "pg";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { quietContext } from "../../sender/test/support/acceptances.ts";
 import { Connections } from "../src/database/connections.ts";
 import { namesOf } from "../src/schema/names.ts";
@@ -24,15 +25,20 @@ const GREETING_AND_END = Buffer.concat([
   message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0")),
 ]);
 
-/** A server that ends in the packet in which it is ready. */
-async function endingServer(): Promise<string> {
+/** A server that answers a new connection with this. */
+async function answering(answer: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});
-    socket.once("data", () => socket.end(GREETING_AND_END));
+    socket.once("data", () => answer(socket));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
-  return `postgres://countersign@127.0.0.1:${(server.address() as AddressInfo).port}/x?sslmode=disable`;
+  return `postgres://countersign:p@127.0.0.1:${(server.address() as AddressInfo).port}/x?sslmode=disable`;
+}
+
+/** A server that ends in the packet in which it is ready. */
+function endingServer(): Promise<string> {
+  return answering((socket) => socket.end(GREETING_AND_END));
 }
 
 /** What would have ended the process from now on: nobody has caught it. */
@@ -81,4 +87,20 @@ it("a store that cannot be opened, since its server ends, does not ask whether s
   await expect(opening).rejects.toMatchObject({ code: "ERR_STORE_FAILED" });
   await expect(opening).rejects.not.toThrow("whether this was stored");
   await store.close();
+});
+
+it("a password that is to be hashed with MD5 is told of on a machine in FIPS mode, and does not end the process", async () => {
+  const spy = vi.spyOn(crypto, "createHash").mockImplementation(() => {
+    throw new Error("error:0308010C:digital envelope routines::unsupported");
+  });
+  onTestFinished(() => spy.mockRestore());
+  const thrown = uncaught("uncaughtException");
+  const askForMd5 = message("R", Buffer.from([0, 0, 0, 5, 1, 2, 3, 4]));
+  const store = postgresStore({ url: await answering((socket) => socket.write(askForMd5)) });
+  await expect(store.open(quietContext(systemClock()))).rejects.toMatchObject({
+    code: "ERR_STORE_OPEN",
+    message: expect.stringContaining("Set password_encryption of the database to scram-sha-256"),
+  });
+  await store.close();
+  expect(thrown).toEqual([]);
 });

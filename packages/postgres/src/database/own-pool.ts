@@ -69,9 +69,23 @@ interface Setup {
   readonly notSet: () => void;
 }
 
+/**
+ * A connection that cannot be made fails for whoever asked for it. Where the driver cannot hash a password, as without MD5 on a machine in
+ * FIPS mode, it tells that to nobody, which would end the process.
+ */
+class HeardClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    const fail = (error: Error): void => void this.connection.stream.destroy(error);
+    this.on("error", fail);
+    this.once("connect", () => this.off("error", fail));
+  }
+}
+
 /** A pool of connections that nobody else uses. */
 export function ownPool(url: string | undefined, max: number, setup?: Setup): pg.Pool {
   const pool = new pg.Pool({
+    Client: HeardClient,
     connectionString: url,
     max,
     connectionTimeoutMillis: ANSWER_MS,

@@ -117,6 +117,10 @@ const REFUSALS: readonly (readonly [pattern: RegExp, text: string])[] = [
 const LASTING: readonly (readonly [pattern: RegExp, text: string])[] = [
   [/password must be a/, "The database asks for a password, and the URL has none."],
   [
+    /Unrecognized algorithm name/,
+    "The database asks for the password hashed with MD5, which this machine does not have in FIPS mode. Set password_encryption of the database to scram-sha-256, and then the password of the user again.",
+  ],
+  [
     /does not support SSL/,
     "The database does not offer TLS, and the URL asks for it. Leave out sslmode and ssl, or write sslmode=disable.",
   ],
