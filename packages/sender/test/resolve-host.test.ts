@@ -136,7 +136,8 @@ describe("an answer that does not come", () => {
     const answer = ask("shop");
     held.take("shop").answer(at("10.0.0.2"));
     expect(await answer).toEqual(at("10.0.0.2"));
-    expect(timers()).toBe(before);
+    // One of others can end meanwhile.
+    expect(timers()).toBeLessThanOrEqual(before);
   });
 });
 

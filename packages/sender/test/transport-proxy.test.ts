@@ -142,7 +142,9 @@ describe("through a proxy", () => {
       const socket = await connect(place);
       onTestFinished(() => void socket?.destroy());
     }
-    expect([pending.size, timers()]).toEqual([0, before]);
+    expect(pending.size).toBe(0);
+    // One of others can end meanwhile.
+    expect(timers()).toBeLessThanOrEqual(before);
   });
 
   it("gives the proxy the user name and the password in its URL", async () => {

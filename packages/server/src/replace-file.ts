@@ -4,9 +4,9 @@ import { dirname } from "node:path";
 const { O_WRONLY, O_CREAT, O_EXCL, O_SYNC } = constants;
 
 /**
- * Replaces a file as a whole: a kill or a power cut leaves the old or the new one, and the new one once this returns. The new one can
- * be read by its owner only. It is on disk, as `path` with `.new`, before it takes the place of the old one. A link of that name is not
- * followed.
+ * Replaces a file as a whole: a kill or a power cut leaves the old or the new one, and the new one once this returns, where a folder can
+ * be synced. The new one can be read by its owner only. It is on disk, as `path` with `.new`, before it takes the place of the old one. A
+ * link of that name is not followed.
  *
  * @throws Error of the system if the file cannot be written; it is then as it was, and nothing is left beside it.
  * @example
@@ -45,7 +45,10 @@ function removeIfPossible(path: string): void {
   }
 }
 
-/** Has the disk know the new file by its name. Where a folder cannot be synced, as on Windows, the file is replaced all the same. */
+/**
+ * Has the disk know the new file by its name. Where a folder cannot be synced, as on Windows and under Node's permission model, the file
+ * is replaced all the same.
+ */
 function syncFolder(path: string): void {
   if (process.permission !== undefined) return;
   let descriptor: number | undefined;

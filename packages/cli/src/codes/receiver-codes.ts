@@ -219,7 +219,7 @@ export const WARNING_CODES: CodePages = {
   COUNTERSIGN_NOT_PRIVATE: {
     cause:
       "Other users of this machine can read the folder of a store, one of its files, or a recording. They contain personal data.",
-    fix: "Remove their permissions. Only the owner of a file can: if it is another user, do it as that user, or make the user of the process the owner. A file system that keeps no permissions, such as FAT, must be mounted for that user alone, as with `umask=077`.",
+    fix: "Remove their permissions. Only the owner of a file can: if it is another user, do it as that user, or make the user of the process the owner. A file system that keeps no permissions, such as FAT, must be mounted for that user alone, as with the options `uid` and `umask=077`.",
     ...sh("chmod 700 .countersign"),
   },
 };

@@ -78,7 +78,7 @@ export async function call<T>(method: string, path: string, options: Options = {
   // Another tab can have given it since.
   needsToken.value = response.status === 401;
   if (!response.ok) throw problemOf(response.status, text);
-  const data = (text === "" ? undefined : JSON.parse(text)) as T;
+  const data = (text ? JSON.parse(text) : undefined) as T;
   return { data, etag: response.headers.get("etag") ?? undefined };
 }
 

@@ -170,13 +170,11 @@ const SETTLE_MS = 250;
 
 /** Tells a screen reader the latest, which nobody asked for. */
 const tellNews = withPauses(() => {
-  setTimeout(() => {
-    const waiting = list.waiting.value;
-    const total = list.total.value ?? list.rows.length;
-    news.value = `${total} deliveries${waiting > 0 ? `, ${waiting} new` : ""}.`;
-  }, SETTLE_MS);
+  const waiting = list.waiting.value;
+  const total = list.total.value ?? list.rows.length;
+  news.value = `${total} deliveries${waiting > 0 ? `, ${waiting} new` : ""}.`;
   return NEWS_EVERY_MS;
-});
+}, SETTLE_MS);
 
 /** Whether the list was read, and whether it was read since the stream is open. */
 let [isRead, isFollowed] = [false, false];
@@ -199,7 +197,7 @@ const ASK_EVERY_MS = 10_000;
 export function start(): void {
   const check = openStream(receive);
   // The stream tells when to begin, and this whether a token is needed. Where it cannot be opened, the list is shown all the same.
-  void Promise.allSettled([loadStatus(), loadClock()]);
+  loadStatus().catch(() => {});
   setTimeout(() => void (isRead || begin()), 1_000);
   watch(route, () => {
     const { screen, parameters } = route.value;

@@ -52,7 +52,7 @@ export function changes(filter: Filter): boolean {
 
 /** Whether the page itself has to leave rows out that the server lists. */
 export function isLocal(filter: Filter): boolean {
-  return filter.over !== "" || filter.upTo !== "";
+  return Boolean(filter.over || filter.upTo);
 }
 
 /** Whether a delivery matches by what does not change. */
@@ -60,11 +60,11 @@ export function matchesInfo(filter: Filter, info: DeliveryInfo): boolean {
   const { q, since, until, type, event, identity, destination } = filter;
   const at = Date.parse(info.acceptedAt);
   return (
-    (q === "" ||
+    (!q ||
       [info.id, info.messageId, info.identity].includes(q) ||
-      (info.event?.startsWith(q) ?? false)) &&
-    (since === "" || at >= Date.parse(since)) &&
-    (until === "" || at < Date.parse(until)) &&
+      info.event?.startsWith(q) === true) &&
+    (!since || at >= Date.parse(since)) &&
+    (!until || at < Date.parse(until)) &&
     has(type, info.type) &&
     has(event, info.event ?? "") &&
     has(identity, info.identity) &&
@@ -84,8 +84,8 @@ export function matchesRow(
     has(outcome, last.outcome) &&
     has(status, String(last.status)) &&
     has(endpoint, last.endpoint) &&
-    (over === "" || durationMs > Number(over)) &&
-    (upTo === "" || durationMs <= Number(upTo))
+    (!over || durationMs > Number(over)) &&
+    (!upTo || durationMs <= Number(upTo))
   );
 }
 

@@ -16,7 +16,7 @@ export function FieldErrors({ errors }: { readonly errors: readonly FieldError[]
     <ul class="error" role="alert">
       {errors.map(({ pointer = "", detail }) => (
         <li key={pointer + detail}>
-          {pointer !== "" && <code>{pointer}</code>} {said(detail)}
+          {pointer && <code>{pointer}</code>} {said(detail)}
         </li>
       ))}
     </ul>

@@ -65,7 +65,7 @@ export function Field({
           {hint}
         </p>
       )}
-      {error !== "" && (
+      {error && (
         <p id={`${id}-error`} class="error">
           {said(error)}
         </p>

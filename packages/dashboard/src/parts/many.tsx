@@ -17,10 +17,7 @@ interface Props<T> {
 export function First<T>({ all, noun, textOf, children }: Props<T>): JSX.Element {
   const [q, setQ] = useState("");
   const isMany = all.length > MANY;
-  const placeIn = (item: T): number => textOf(item).toLowerCase().indexOf(q.toLowerCase());
-  // What begins with it comes first: it may be all of a name that others have a part of.
-  const matching =
-    isMany && q ? all.filter((item) => placeIn(item) >= 0).toSorted((a, b) => placeIn(a) - placeIn(b)) : all;
+  const matching = isMany && q ? search(all, q, textOf) : all;
   const label = `Find ${noun}s`;
   return (
     <>
@@ -31,6 +28,7 @@ export function First<T>({ all, noun, textOf, children }: Props<T>): JSX.Element
             aria-label={label}
             placeholder={label}
             spellcheck={false}
+            value={q}
             onInput={(event) => setQ(event.currentTarget.value)}
           />
           <span class="note" role="status">
@@ -42,4 +40,14 @@ export function First<T>({ all, noun, textOf, children }: Props<T>): JSX.Element
       {children(matching.slice(0, MANY))}
     </>
   );
+}
+
+/** What has a text in it. What begins with it comes first: it may be all of a name that others have a part of. */
+function search<T>(all: readonly T[], text: string, textOf: (item: T) => string): readonly T[] {
+  const wanted = text.toLowerCase();
+  const places = all.map((item) => [textOf(item).toLowerCase().indexOf(wanted), item] as const);
+  return places
+    .filter(([place]) => place >= 0)
+    .toSorted(([a], [b]) => a - b)
+    .map(([, item]) => item);
 }

@@ -49,7 +49,10 @@ export const route = signal(readRoute(address));
 
 function follow(): number {
   // The person may just have gone elsewhere, which is told in the next turn.
-  if (made !== address && made === location.hash) history.replaceState(undefined, "", (made = address));
+  if (made !== address && made === location.hash) {
+    history.replaceState(undefined, "", address);
+    made = address;
+  }
   return FOLLOW_EVERY_MS;
 }
 

@@ -9,7 +9,7 @@ import { Failure } from "../parts/failure.tsx";
 import { Card } from "../parts/card.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { useLive } from "../parts/hooks.ts";
-import { First, MANY } from "../parts/many.tsx";
+import { MANY } from "../parts/many.tsx";
 import { showJob, useAction, useJob, type Action } from "../parts/use-action.tsx";
 import { Mark } from "../parts/mark.tsx";
 import type { Query } from "../route/query.ts";
@@ -86,30 +86,26 @@ export function Recover(): JSX.Element {
         </div>
       </div>
       {reasons.length > 0 && (
-        <Card title="By reason">
-          <First all={reasons} noun="reason" textOf={({ destination }) => destination}>
-            {(first) => (
-              <ul class="rows-list">
-                {first.map(({ words, number, filter: own, destination: name }) => (
-                  <li key={name + words}>
-                    <Mark tone="bad" word={words} />
-                    <span>{name}</span>
-                    <a href={hrefOf("deliveries", { ...filter, destination: name, ...own })}>
-                      {count(number)}
-                      <span class="visually-hidden"> deliveries: {words}</span>
-                    </a>
-                    <span class="grow" />
-                    <Resend
-                      label="Resend these"
-                      about={words}
-                      run={run}
-                      filter={{ ...filter, destination: name, ...own }}
-                    />
-                  </li>
-                ))}
-              </ul>
-            )}
-          </First>
+        <Card title="By reason" about={reasons.length === MANY && `the first ${MANY}`}>
+          <ul class="rows-list">
+            {reasons.map(({ words, number, filter: own, destination: name }) => (
+              <li key={name + words}>
+                <Mark tone="bad" word={words} />
+                <span>{name}</span>
+                <a href={hrefOf("deliveries", { ...filter, destination: name, ...own })}>
+                  {count(number)}
+                  <span class="visually-hidden"> deliveries: {words}</span>
+                </a>
+                <span class="grow" />
+                <Resend
+                  label="Resend these"
+                  about={words}
+                  run={run}
+                  filter={{ ...filter, destination: name, ...own }}
+                />
+              </li>
+            ))}
+          </ul>
         </Card>
       )}
       <Progress />
@@ -213,7 +209,7 @@ function Since({ filter, startedAt }: { readonly filter: Query; readonly started
 
 type Found = readonly [waiting?: number, failed?: number, reasons?: readonly Reason[]];
 
-/** How many wait, how many have failed, and why: the reasons are those of the newest thousand, each with all that it found. */
+/** How many wait, how many have failed, and why: the most frequent reasons of the newest thousand, each with all that it found. */
 function useFound(failed: Query): Found {
   const found = useLive(
     async (): Promise<Found> => {
@@ -223,11 +219,13 @@ function useFound(failed: Query): Found {
         get<DeliveryPage>("/deliveries", { ...failed, limit: SAMPLE }),
       ]);
       const reasons = await Promise.all(
-        reasonsOf(page).map(async (reason, index) => {
-          const { destination, filter } = reason;
-          if (page.next === undefined || index >= MANY) return reason;
-          return { ...reason, number: await countDeliveries({ ...failed, destination, ...filter }) };
-        }),
+        reasonsOf(page)
+          .slice(0, MANY)
+          .map(async (reason) => {
+            const { destination, filter } = reason;
+            if (page.next === undefined) return reason;
+            return { ...reason, number: await countDeliveries({ ...failed, destination, ...filter }) };
+          }),
       );
       return [waiting, number, reasons];
     },

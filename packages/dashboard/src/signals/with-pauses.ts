@@ -6,19 +6,23 @@ export function pause(ms: number): Promise<void> {
 /**
  * Makes a function that runs `action`: at once, or as soon as it may run again. Several calls meanwhile are one.
  *
- * @param action Returns how long it must not run again, in milliseconds. It must not fail.
+ * @param action Returns how long it must not run again, in milliseconds.
  * @param afterMs How long a run waits for other calls. Default: it does not.
  */
 export function withPauses(action: () => number | Promise<number>, afterMs = 0): (waitMs?: number) => void {
   let [isAsked, isBusy] = [false, false];
   const run = async (waitMs: number): Promise<void> => {
     isBusy = true;
-    for (; isAsked; waitMs = afterMs) {
-      if (waitMs > 0) await pause(waitMs);
-      isAsked = false;
-      await pause(await action());
+    try {
+      for (; isAsked; waitMs = afterMs) {
+        if (waitMs > 0) await pause(waitMs);
+        isAsked = false;
+        await pause(await action());
+      }
+    } finally {
+      // Also when it fails: the next call runs it again.
+      isBusy = false;
     }
-    isBusy = false;
   };
   return (waitMs = afterMs) => {
     isAsked = true;

@@ -30,6 +30,25 @@ describe("withPauses", () => {
   });
 });
 
+describe("withPauses, with an action that fails", () => {
+  it("runs again for the next call, since the page would follow nothing any more", async () => {
+    const unhandled: unknown[] = [];
+    const keep = (error: unknown): unknown => unhandled.push(error);
+    process.on("unhandledRejection", keep);
+    onTestFinished(() => void process.off("unhandledRejection", keep));
+    let runs = 0;
+    const run = withPauses(() => {
+      runs += 1;
+      throw new Error("refused");
+    });
+    run();
+    await vi.waitFor(() => expect(unhandled).toHaveLength(1));
+    run();
+    await vi.waitFor(() => expect(unhandled).toHaveLength(2));
+    expect(runs).toBe(2);
+  });
+});
+
 describe("inTurn", () => {
   it("reads once for many calls, and rests in proportion to what it took, since a large answer was asked for all the time", async () => {
     const advance = stopTime();

@@ -58,7 +58,7 @@ export function makeFilePrivate(file: string): void {
   const folder = dirname(file);
   warnOnce(
     folder,
-    `The files in ${folder} can be read by other users, since their file system keeps no permissions. They contain personal data: mount it for the user of the process alone, as with the option umask=077, or use another file system.`,
+    `The files in ${folder} can be read by other users, since their file system keeps no permissions. They contain personal data: mount it for the user of the process alone, as with the options uid and umask=077, or use another file system.`,
   );
 }
 

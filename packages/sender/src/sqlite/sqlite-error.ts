@@ -39,7 +39,7 @@ const MEANINGS: readonly (readonly [prefix: string, code: StoreErrorCode, proble
   [
     "SQLITE_IOERR_SHMMAP",
     "ERR_STORE_FAILED",
-    "cannot be opened: its file system maps no file into shared memory, as some of FUSE do not. Keep the store on a disk of this machine.",
+    "cannot be used: nothing of it can be mapped into shared memory. Some file systems of FUSE have none: keep the store on a disk of this machine.",
   ],
   ["SQLITE_IOERR", "ERR_STORE_FAILED", CANNOT_BE_USED],
   [

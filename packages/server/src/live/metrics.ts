@@ -5,6 +5,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from "prom-client
 import { REFUSALS } from "../ingest/refusal.ts";
 import { REJECTION_REASONS, type RejectionReason, type Warning } from "../ingest/rejections.ts";
 import { exposition } from "./exposition.ts";
+import { onceAtATime } from "./once-at-a-time.ts";
 import { type KnownSeries, seriesOfDestinations, seriesOfSources } from "./known-series.ts";
 import { addStateGauges, type StateParts } from "./state-gauges.ts";
 
@@ -129,11 +130,12 @@ export function createMetrics(
     rejected: (reason, count) => rejected.inc({ reason }, count),
     warned: (reason) => warned.inc({ reason }),
     refused: (code) => refused.inc({ code }),
-    render() {
+    // Two scrapes at the same time are one: each would ask the store anew under the other.
+    render: onceAtATime(() => {
       stats = undefined;
       followSettings();
       return exposition(registry);
-    },
+    }),
     contentType: registry.contentType,
   };
 }

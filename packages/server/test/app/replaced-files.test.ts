@@ -17,12 +17,23 @@ it.skipIf(!canTrace())(
     const script = `
     import { replaceFile } from ${JSON.stringify(import.meta.resolve("@countersign/server/files"))};
     replaceFile(${JSON.stringify(file)}, "new");`;
-    const strace = ["-y", "-qq", "-o", calls, "-P", folder, "-P", `${file}.new`, "-e", "trace=rename,fsync"];
+    const strace = [
+      "-y",
+      "-qq",
+      "-o",
+      calls,
+      "-P",
+      folder,
+      "-P",
+      `${file}.new`,
+      "-e",
+      "trace=?rename,?renameat,?renameat2,fsync",
+    ];
     const node = [process.execPath, "--input-type=module", "--eval", script];
     await promisify(execFile)("strace", [...strace, ...node]);
     expect(readFileSync(file, "utf8")).toBe("new");
     expect(readFileSync(calls, "utf8").trim().split("\n").slice(-2)).toEqual([
-      expect.stringMatching(/^rename\(.*\) += 0$/),
+      expect.stringMatching(/^rename(?:at2?)?\(.*\) += 0$/),
       expect.stringMatching(new RegExp(`^fsync\\(\\d+<${folder}>\\) += 0$`)),
     ]);
   },

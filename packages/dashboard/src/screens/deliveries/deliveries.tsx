@@ -49,7 +49,7 @@ function List(): JSX.Element {
         0 of {count(list.all.value ?? 0)} deliveries match the filters.
         {!list.rows.complete && " Older ones were not searched yet."}
       </p>
-      {list.filter.q !== "" && <p>{SEARCH_FINDS}</p>}
+      {list.filter.q && <p>{SEARCH_FINDS}</p>}
       {!list.rows.complete && (
         <button type="button" onClick={() => void list.more()}>
           Search older ones

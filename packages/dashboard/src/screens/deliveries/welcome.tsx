@@ -91,9 +91,10 @@ function Receivers(): JSX.Element | null {
           <Mark
             tone={reachable ? "good" : "warn"}
             word={
-              reachable
-                ? `${shortUrl(url)} answers`
-                : `${shortUrl(url)} does not answer (${code ?? message ?? "no connection"}). Start the receiver: the waiting messages are then delivered.`
+              shortUrl(url) +
+              (reachable
+                ? " answers"
+                : ` does not answer (${code ?? message ?? "no connection"}). Start the receiver: the waiting messages are then delivered.`)
             }
           />
         </li>

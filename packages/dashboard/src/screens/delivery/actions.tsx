@@ -86,7 +86,7 @@ function EditForm({ body, onSend, onCancel }: EditProps): JSX.Element {
   const field = useRef<HTMLTextAreaElement>(null);
   const faults = status.value.faults.map((name) => [name, wordsOf(name)] as const);
   useEffect(() => field.current?.focus(), []);
-  const submit = (): void => onSend({ ...(text !== body && { body: text }), ...(fault !== "" && { fault }) });
+  const submit = (): void => onSend({ ...(text !== body && { body: text }), ...(fault && { fault }) });
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== "Escape") return;
     event.stopPropagation();

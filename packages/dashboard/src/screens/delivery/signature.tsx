@@ -156,7 +156,7 @@ function OwnCheck({ body, sent }: { readonly body: string; readonly sent: string
       <Field label="Its secret" type="password" required value={secret} onInput={setSecret} />
       <Field label="The body that it saw" rows={3} value={seen} onInput={setSeen} />
       <div class="actions">
-        <button type="submit" disabled={sent === ""}>
+        <button type="submit" disabled={!sent}>
           Find the difference
         </button>
         {failure}

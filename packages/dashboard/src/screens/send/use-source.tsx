@@ -15,9 +15,9 @@ export interface ChosenSource {
 export function useSource(): ChosenSource {
   const [chosen, setChosen] = useState("");
   const names = sources.value.map(({ name }) => name);
-  const source = chosen === "" ? names[0] : chosen;
+  const source = chosen || names[0];
   return {
-    query: source === undefined ? {} : { source },
+    query: source ? { source } : {},
     choice: names.length > 1 && (
       <Choice label="Source" value={source ?? ""} options={names} onPick={setChosen} />
     ),
