@@ -60,9 +60,7 @@ export function matchesInfo(filter: Filter, info: DeliveryInfo): boolean {
   const { q, since, until, type, event, identity, destination } = filter;
   const at = Date.parse(info.acceptedAt);
   return (
-    (!q ||
-      [info.id, info.messageId, info.identity].includes(q) ||
-      info.event?.startsWith(q) === true) &&
+    (!q || [info.id, info.messageId, info.identity].includes(q) || info.event?.startsWith(q) === true) &&
     (!since || at >= Date.parse(since)) &&
     (!until || at < Date.parse(until)) &&
     has(type, info.type) &&
