@@ -197,7 +197,7 @@ const ASK_EVERY_MS = 10_000;
 export function start(): void {
   const check = openStream(receive);
   // The stream tells when to begin, and this whether a token is needed. Where it cannot be opened, the list is shown all the same.
-  loadStatus().catch(() => {});
+  void Promise.allSettled([loadStatus(), loadClock()]);
   setTimeout(() => void (isRead || begin()), 1_000);
   watch(route, () => {
     const { screen, parameters } = route.value;

@@ -43,7 +43,7 @@ export function callOf(type: string, values: Values): Typed {
   const fields: [name: string, json: string][] = [["type", JSON.stringify(type)]];
   for (const { name, json = false } of CALL_FORMS[type] ?? []) {
     const text = values[name]?.trim() ?? "";
-    if (text === "") continue;
+    if (!text) continue;
     if (!json) {
       fields.push([name, JSON.stringify(text)]);
       continue;

@@ -60,7 +60,7 @@ function Among({
   readonly known: readonly string[];
 }): JSX.Element | null {
   const value = route.value.parameters.getAll(name).join(", ");
-  if (value === "" && known.length < 2) return null;
+  if (!value && known.length < 2) return null;
   return (
     <Select
       label={name}

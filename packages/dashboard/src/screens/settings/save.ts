@@ -26,7 +26,7 @@ export function failureOf(error: unknown): Outcome {
 
 /** Saves a source; the version of the settings after it. */
 export async function saveSource({ source, writeKey }: Draft, version?: string): Promise<string | undefined> {
-  const body = writeKey === "" ? {} : { writeKey };
+  const body = writeKey ? { writeKey } : {};
   return (await call("PUT", pathOf(source), { body, ifMatch: version })).etag;
 }
 
