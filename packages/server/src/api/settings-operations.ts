@@ -1,16 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  SettingsChangedError,
-  SettingsError,
-  type DestinationSettings,
-  type SenderSettings,
-  type SourceSettings,
-} from "@countersign/sender";
-import { messageOf, parseJson } from "@countersign/protocol";
+import type { DestinationSettings, SenderSettings, SourceSettings } from "@countersign/sender";
+import { parseJson } from "@countersign/protocol";
 import { configFile } from "../settings/config-file.ts";
+import { change, tellETag } from "./change-settings.ts";
 import { sourceFor } from "./lookups.ts";
-import { assertFresh, stale } from "./preconditions.ts";
-import { pointerPart, Problem, problemAt, settingsProblem } from "./problem.ts";
+import { assertFresh } from "./preconditions.ts";
+import { pointerPart, Problem, problemAt } from "./problem.ts";
 import { namedDestinations, sourceOf, type NamedDestination } from "../settings/find-settings.ts";
 import { withDestination, withoutDestination, withoutSource, withSource } from "../settings/settings-edit.ts";
 import { HIDDEN, withKnownHeaders } from "../settings/hidden-headers.ts";
@@ -221,52 +216,6 @@ function destinationFrom({ params, body }: OperationInput, source: SourceSetting
 
 function sourcePath({ sources }: SenderSettings, name: string): string {
   return `sources[${sources.findIndex((source) => source.name === name)}]`;
-}
-
-interface Change {
-  readonly next: SenderSettings;
-  /** The source that it is about. */
-  readonly source: string;
-  readonly removed?: true;
-  /** Where in the settings the body stands. */
-  readonly prefix?: string;
-}
-
-/** Puts settings in force and saves them. If they cannot be saved, the old ones stay in force. */
-async function change(
-  context: ApiContext,
-  { reply }: OperationInput,
-  { next, source, removed, prefix = "" }: Change,
-): Promise<void> {
-  const { sender, events, book } = context;
-  try {
-    if (book.inStore) await sender.update(next);
-    else configureAndSave(context, next);
-  } catch (error) {
-    if (error instanceof SettingsChangedError) throw stale();
-    throw error instanceof SettingsError ? settingsProblem(error, prefix) : error;
-  }
-  const etag = tellETag(context, reply);
-  events.tell({ event: "settings", etag, source, ...(removed && { removed }) });
-}
-
-/** In one turn, so that no other change comes in between. */
-function configureAndSave({ sender, book, versions }: ApiContext, next: SenderSettings): void {
-  const before = sender.settings;
-  sender.configure(next);
-  try {
-    book.save(sender.settings.sources);
-  } catch (error) {
-    sender.configure(before);
-    versions.putBack(sender, before);
-    throw new Problem(503, messageOf(error));
-  }
-}
-
-function tellETag({ sender, versions }: ApiContext, reply: OperationInput["reply"]): string {
-  const etag = versions.etagOf(sender);
-  reply.header("etag", etag);
-  return etag;
 }
 
 function changed(context: ApiContext, name: string): object {
