@@ -171,17 +171,23 @@ export class DeliveryList {
   /** While held, nothing in the list changes its place: new rows wait. */
   hold(held: boolean): void {
     this.#held = held;
-    if (!held) this.release();
+    if (!held) this.#changed();
   }
 
   /** Has the list read anew as soon as nothing is looked at: it has rows that are no longer kept. */
   outdate(): void {
     this.#outdated = true;
-    if (!this.#held) this.release();
+    this.#changed();
   }
 
-  /** Shows the rows that wait, and lets those go that no longer match. */
+  /** Shows the rows that wait, though it is held. */
   release(): void {
+    this.#place();
+    this.#changed();
+  }
+
+  /** Gives the rows that wait their place, and lets those go that no longer match. */
+  #place(): void {
     if (this.#outdated) {
       this.#outdated = false;
       void this.load(this.#filter);
@@ -194,7 +200,6 @@ export class DeliveryList {
     if (this.#unmatched.size > 0) this.rows.remove((row) => this.#unmatched.has(row.id));
     this.#unmatched.clear();
     this.rows.trim(0);
-    this.#changed();
   }
 
   /** Takes over what happened. */
@@ -205,7 +210,6 @@ export class DeliveryList {
     }
     this.#apply(events);
     this.#undrawn += events.length;
-    if (!this.#held) this.release();
     this.#changed();
   }
 
@@ -243,8 +247,12 @@ export class DeliveryList {
     if (matches && isAfter(event, total)) total.count += 1;
   }
 
-  /** Has the list drawn. */
+  /**
+   * Has the list drawn. Rows get their place then, not before: a press of a button draws what has its place already, and would move
+   * what is under the pointer.
+   */
   readonly #changed = withPauses(() => {
+    if (!this.#held) this.#place();
     batch(() => {
       this.waiting.value = this.#arrived.size;
       this.total.value = this.#counts.total?.count;
@@ -283,7 +291,6 @@ export class DeliveryList {
   #arrive(row: Row): void {
     if (this.#arrived.size >= MAX_WAITING) this.#outdated = true;
     else this.#arrived.set(row.id, row);
-    if (!this.#held && this.#arrived.size > PAGE) this.release();
   }
 
   /** What matches now can have been accepted long ago: the server knows. */
@@ -296,7 +303,6 @@ export class DeliveryList {
       else this.#arrived.set(row.id, row);
       this.#unmatched.delete(row.id);
     }
-    if (!this.#held) this.release();
     this.#changed();
     await this.count();
   }, REFRESH_MS);

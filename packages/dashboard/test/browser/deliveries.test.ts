@@ -3,7 +3,7 @@ import type { StoreContext } from "@countersign/sender/store";
 import { createServer } from "@countersign/server";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
-import { missing, openPage, useBrowser, why } from "../support/browser.ts";
+import { missing, openPage, settled, useBrowser, why } from "../support/browser.ts";
 import { SECRET, startReceiver, startSetting } from "../support/setting.ts";
 
 /** What the browser says of a server that is away. */
@@ -20,6 +20,18 @@ const REFUSE_MANY = `(() => {
       throw new DOMException("Attempt to use history.replaceState() more than 100 times per 10 seconds", "SecurityError");
     changes.push(now);
     replaceState.apply(history, change);
+  };
+})()`;
+
+/** Keeps what the page has heard of its stream. */
+const HEAR = `(() => {
+  globalThis.heard = "";
+  const { addEventListener } = EventSource.prototype;
+  EventSource.prototype.addEventListener = function (name, listener) {
+    addEventListener.call(this, name, (event) => {
+      listener(event);
+      globalThis.heard += event.data;
+    });
   };
 })()`;
 
@@ -77,6 +89,30 @@ describe.skipIf(missing)(`the list of deliveries${why}`, () => {
     await page.keyboard.press("n");
     await page.getByRole("row").filter({ hasText: "Third" }).waitFor();
     await expect.poll(() => page.getByRole("button", { name: /new/ }).count()).toBe(0);
+  });
+
+  it("does not move between the press of a button and its release: the click was lost when a row had come just before", async () => {
+    const { server, track } = await startSetting();
+    await track("First");
+    const page = await openPage(server.url, { clock: true, init: HEAR });
+    await page.clock.pauseAt(Date.now() + 10_000);
+    await settled(page);
+    await page.clock.runFor(1_000);
+    const row = page.getByRole("row").filter({ hasText: "Second" });
+    await track("Second");
+    await row.waitFor();
+    // So soon after that, the list is not drawn again.
+    await track("Third");
+    await vi.waitFor(async () => expect(await page.evaluate("heard")).toContain("Third"));
+    const { x = 0, y = 0 } = (await row.boundingBox()) ?? {};
+    await page.mouse.move(x + 9, y + 9);
+    await page.mouse.down();
+    // What the press leads to is drawn then.
+    await page.evaluate("fetch('/api/status').then((response) => response.text())");
+    await page.mouse.up();
+    await page.clock.resume();
+    await page.getByRole("heading", { level: 2 }).filter({ hasText: "Second" }).waitFor();
+    await page.getByRole("button", { name: /^1 new/ }).waitFor();
   });
 
   it("pauses and goes on, by p and by its button", async () => {
