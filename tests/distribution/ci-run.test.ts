@@ -202,6 +202,29 @@ describe.skipIf(isElsewhere || !hasBash)(
       expect(failuresIn(ended)).toContainEqual(expect.stringMatching(named));
     });
 
+    it("tells of a browser that waited in vain what it waited for, and where", async () => {
+      const message = [
+        "locator.waitFor: Timeout 500ms exceeded.",
+        "Call log:",
+        '\u001B[2m  - waiting for getByText("never there") to be visible\u001B[22m',
+        ...Array.from({ length: 1_000 }, () => "\u001B[2m    - waiting 100ms\u001B[22m"),
+        "",
+        "    at waitFor (FOLDER/node_modules/a/index.js:1:2)",
+        "    at show (file://FOLDER/support/show it.js:3:36)",
+        "    at FOLDER/a.test.ts:7:15",
+        "    at async FOLDER/a.test.ts:9:1",
+      ].join("\n");
+      const inFolder = 'sed -i "s#FOLDER#$PWD#g" "$VITEST_REPORT"';
+      const [line = ""] = failuresIn(
+        await run({ test: `${reportOf(message, ["failed"])}; ${inFolder}; exit 1` }),
+      );
+      expect(line).toMatch(
+        /^failed: a\.test\.ts: test 0: locator\.waitFor: Timeout 500ms exceeded\. Call log: - waiting for getByText\("never there"\) to be visible - waiting 100ms - /,
+      );
+      expect(line).toMatch(/, at support\/show it\.js:3, at a\.test\.ts:7$/);
+      expect(line.length).toBeLessThan(1_300);
+    });
+
     it("starts nothing without a folder for its reports, as on a full disk", async () => {
       const { folder, env } = prepare({ test: "touch started" });
       const { code } = await start(folder, { ...env, TMPDIR: join(folder, "nowhere") }).ended;
