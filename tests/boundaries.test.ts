@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { publicPackages } from "../scripts/public-packages.mjs";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -41,12 +42,9 @@ async function copyWith(files: Readonly<Record<string, string>>): Promise<string
     filter: (source) => !/[/\\](?:node_modules|test|bench)(?:[/\\]|$)/.test(source),
   });
   await mkdir(join(directory, "node_modules/@countersign"), { recursive: true });
-  for (const name of ["core", "express", "sender"]) {
-    await symlink(
-      join(directory, "packages", name),
-      join(directory, "node_modules/@countersign", name),
-      "junction",
-    );
+  for (const { manifest, folder } of publicPackages()) {
+    const copied = join(directory, relative(root, folder));
+    await symlink(copied, join(directory, "node_modules", manifest.name), "junction");
   }
   for (const [file, text] of Object.entries(files)) {
     await mkdir(dirname(join(directory, file)), { recursive: true });
@@ -131,9 +129,11 @@ describe("the directions between packages", { timeout: 120_000 }, () => {
     expect(planted.output).toContain("unordered: packages/certify/src/planted is in no list of LAYERS");
   });
 
-  it("hold for the packages as they are", async () => {
-    const { code, output } = await boundaries(root);
-    expect(output).toMatch(/^\d\d+ modules, 0 violations/m);
-    expect(code).toBe(0);
+  it("hold for the packages as they are: nothing is wrong but what was planted", () => {
+    const wrong = [...Object.keys(PLANTED), "packages/certify/src/planted"];
+    const lines = planted.output.split("\n").filter((line) => line !== "");
+    expect(lines.filter((line) => !wrong.some((path) => line.includes(path)))).toEqual([
+      expect.stringMatching(/^\d\d+ modules, \d+ violations$/),
+    ]);
   });
 });

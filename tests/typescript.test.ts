@@ -1,9 +1,10 @@
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { publicPackages } from "../scripts/public-packages.mjs";
+import { compileProjects, type Project } from "./support/compile-projects.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -12,44 +13,11 @@ const COMPILERS: readonly { readonly version: string; readonly bin: string }[] =
   { version: "5.9", bin: "tests/node_modules/typescript-5.9/bin/tsc" },
 ];
 
-/** What a compiler says of files, by their paths below the root. */
-function compile(bin: string, folder: string, files: readonly string[], paths = {}): Promise<string[]> {
-  const compilerOptions = {
-    composite: false,
-    isolatedDeclarations: false,
-    noEmit: true,
-    paths,
-    typeRoots: [join(root, "node_modules/@types")],
-  };
-  return runCompiler(bin, folder, { extends: join(root, "tsconfig.base.json"), compilerOptions, files });
-}
+/** Where this run writes: a name that no other has. */
+const OWN = `node_modules/.types-${randomUUID()}`;
 
-async function runCompiler(bin: string, folder: string, tsconfig: object): Promise<string[]> {
-  const directory = await mkdtemp(join(root, folder, "node_modules/.types-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  await writeFile(join(directory, "tsconfig.json"), JSON.stringify(tsconfig));
-  const output = await new Promise<string>((resolve) => {
-    const args = [join(root, bin), "-p", directory, "--pretty", "false"];
-    execFile(process.execPath, args, (_error, stdout, stderr) => resolve(stdout + stderr));
-  });
-  return output.split("\n").filter((line) => line !== "");
-}
-
-/** What a compiler says of an app of its own: the types of this one must not be augmented for every other test. */
-async function compileApp(bin: string, name: string, app: string, paths = {}): Promise<string[]> {
-  const lines = await explainApp(bin, name, app, paths);
-  return lines.filter((line) => line.includes(": error TS")).map((line) => line.replace(/^.*app\.ts/, ""));
-}
-
-/** The same with the lines that explain. */
-async function explainApp(bin: string, name: string, app: string, paths = {}): Promise<string[]> {
-  const folder = join("packages", name);
-  const directory = await mkdtemp(join(root, folder, "node_modules/.app-"));
-  onTestFinished(() => rm(directory, { recursive: true }));
-  const file = join(directory, "app.ts");
-  await writeFile(file, app);
-  return compile(bin, folder, [file], paths);
-}
+/** A file of an app beside a package: what the package depends on is found from there. */
+const appFile = (name: string, file: string): string => join(root, "packages", name, OWN, file);
 
 /** An app for each adapter that allows unknown types, and whose controller relies on the type being one of the seven. */
 const APPS: Readonly<Record<string, string>> = {
@@ -94,100 +62,7 @@ declare module "@countersign/${name}" {
   interface WebhookTypes { allowUnknownTypes: true }
 }`;
 
-describe.each(COMPILERS)("TypeScript $version", { timeout: 180_000 }, ({ bin }) => {
-  it("accepts and rejects in the type tests of core and the adapters what they say", async () => {
-    const packages = ["core", "express", "fastify", "koa", "fetch"];
-    const files = packages.map((name) => join(root, "packages", name, "test/types.test.ts"));
-    expect(await compile(bin, "tests", files)).toEqual([]);
-  });
-
-  it.each(Object.entries(APPS))(
-    "lets an app on %s allow unknown types only where it declares that, and widens its messages there",
-    async (name, app) => {
-      const [without, augmented] = await Promise.all([
-        compileApp(bin, name, app),
-        compileApp(bin, name, app + augmentation(name)),
-      ]);
-      expect(without).toEqual([expect.stringMatching(/^\(7,\d+\): error TS2(?:322|769): /)]);
-      expect(augmented).toEqual([
-        expect.stringMatching(/^\(9,\d+\): error TS2322: Type 'string' is not assignable/),
-      ]);
-    },
-  );
-
-  it.each(["sender", "server", "postgres"])(
-    "reads the types of %s without those of libsql, which is not installed where it has no build",
-    async (name) => {
-      const read = await runCompiler(bin, join("packages", name), {
-        extends: join(root, "tsconfig.base.json"),
-        compilerOptions: { composite: false, isolatedDeclarations: false, noEmit: true, listFiles: true },
-        files: [join(root, "packages", name, "dist/index.d.ts")],
-      });
-      expect(read).toContainEqual(expect.stringContaining(`packages/${name}/dist/index.d.ts`));
-      expect(read.filter((line) => line.includes("/libsql/"))).toEqual([]);
-    },
-  );
-
-  it.each([
-    {
-      name: "@countersign/express",
-      entry: "packages/express/dist/index.d.ts",
-      code: 'export const exported = verifyWebhook({ secret: "secret" });',
-      type: "AppMiddleware",
-    },
-    {
-      name: "@countersign/redis",
-      entry: "packages/redis/dist/index.d.ts",
-      code: "export const exported = redisDedupe({} as RedisClient);",
-      type: "DedupeStore",
-    },
-    {
-      name: "@countersign/postgres/dedupe",
-      entry: "packages/postgres/dist/dedupe.d.ts",
-      code: "export const exported = postgresDedupe({} as PostgresPool);",
-      type: "DedupeStore",
-    },
-    {
-      name: "@countersign/sender",
-      entry: "packages/sender/dist/index.d.ts",
-      code: "export const exported = sqliteStore();",
-      type: "DeliveryStore",
-    },
-    {
-      name: "@countersign/core/node",
-      entry: "packages/core/dist/node.d.ts",
-      code: "export const exported = toWebhookRequest({} as NodeRequest);",
-      type: "WebhookRequest<",
-    },
-  ])(
-    "declares what an app exports of $name by that name alone: it need neither install nor import another",
-    async ({ name, entry, code, type }) => {
-      const folder = join(entry, "../..");
-      const directory = await mkdtemp(join(root, folder, "node_modules/.library-"));
-      onTestFinished(() => rm(directory, { recursive: true }));
-      const file = join(directory, "library.ts");
-      const imported = [...code.matchAll(/(?<=as )\w+|\w+(?=\()/g)].map(([word]) => word);
-      await writeFile(file, `import { ${imported.join(", ")} } from "${name}";\n${code}\n`);
-      const compilerOptions = {
-        module: "nodenext",
-        strict: true,
-        declaration: true,
-        emitDeclarationOnly: true,
-        skipLibCheck: true,
-        types: [],
-        paths: { [name]: [join(root, entry)] },
-      };
-      await runCompiler(bin, folder, {
-        compilerOptions: { ...compilerOptions, rootDir: root, outDir: directory },
-        files: [file],
-      });
-      const written = await readFile(join(directory, directory.slice(root.length), "library.d.ts"), "utf8");
-      expect(written).toMatch(new RegExp(`exported: import\\("${name}"\\)\\.${type}`));
-    },
-  );
-
-  it("says of a call of the client what is missing, and not that it has no anonymousId", async () => {
-    const app = `
+const CLIENT_APP = `
 import { Analytics, type StandardSchema } from "@countersign/client";
 const schemas = { "Signed Up": {} as StandardSchema<{ plan: string }> };
 const typed = new Analytics("KEY", { events: { schemas } });
@@ -196,8 +71,189 @@ const analytics = new Analytics("KEY");
 analytics.track({ userId: "u1" });
 analytics.group({ userId: "u1" });
 analytics.track({ event: "Signed Up" });`;
-    const lines = await explainApp(bin, "client", app);
-    const missing = lines.map((line) => /Property '(\w+)' is missing/.exec(line)?.[1]);
+
+/** What an app exports of an entry, and the type that its declaration must name by that entry. */
+const LIBRARIES = [
+  {
+    name: "@countersign/express",
+    entry: "packages/express/dist/index.d.ts",
+    file: appFile("express", "library.ts"),
+    code: 'export const exported = verifyWebhook({ secret: "secret" });',
+    type: "AppMiddleware",
+  },
+  {
+    name: "@countersign/redis",
+    entry: "packages/redis/dist/index.d.ts",
+    file: appFile("redis", "library.ts"),
+    code: "export const exported = redisDedupe({} as RedisClient);",
+    type: "DedupeStore",
+  },
+  {
+    name: "@countersign/postgres/dedupe",
+    entry: "packages/postgres/dist/dedupe.d.ts",
+    file: appFile("postgres", "library.ts"),
+    code: "export const exported = postgresDedupe({} as PostgresPool);",
+    type: "DedupeStore",
+  },
+  {
+    name: "@countersign/sender",
+    entry: "packages/sender/dist/index.d.ts",
+    file: appFile("sender", "library.ts"),
+    code: "export const exported = sqliteStore();",
+    type: "DeliveryStore",
+  },
+  {
+    name: "@countersign/core/node",
+    entry: "packages/core/dist/node.d.ts",
+    file: appFile("core", "library.ts"),
+    code: "export const exported = toWebhookRequest({} as NodeRequest);",
+    type: "WebhookRequest<",
+  },
+];
+
+const fastifyApp = APPS["fastify"] ?? "";
+
+/** Every app, by its file. */
+const FILES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    Object.entries(APPS).flatMap(([name, app]) => [
+      [appFile(name, "app.ts"), app],
+      [appFile(name, "augmented.ts"), app + augmentation(name)],
+    ]),
+  ),
+  [appFile("fastify", "right.ts")]: fastifyApp.replace(", allowUnknownTypes: true", ""),
+  [appFile("fastify", "wrong.ts")]: fastifyApp.replace("allowUnknownTypes: true", "secrets: []"),
+  [appFile("client", "app.ts")]: CLIENT_APP,
+  ...Object.fromEntries(
+    LIBRARIES.map(({ name, file, code }) => {
+      const imported = [...code.matchAll(/(?<=as )\w+|\w+(?=\()/g)].map(([word]) => word);
+      return [file, `import { ${imported.join(", ")} } from "${name}";\n${code}\n`];
+    }),
+  ),
+};
+
+/** An app as strict as this repository. */
+function strict(files: readonly string[], more: object = {}): Project {
+  const compilerOptions = {
+    composite: false,
+    isolatedDeclarations: false,
+    noEmit: true,
+    typeRoots: [join(root, "node_modules/@types")],
+    ...more,
+  };
+  return { extends: join(root, "tsconfig.base.json"), compilerOptions, files };
+}
+
+const TYPE_TESTS = ["core", "express", "fastify", "koa", "fetch"].map((name) =>
+  join(root, "packages", name, "test/types.test.ts"),
+);
+
+/** Packages that can do without libsql, by an entry each. */
+const WITHOUT_LIBSQL = ["sender", "server", "postgres"].map((name) => `packages/${name}/dist/index.d.ts`);
+
+/** Where a compiler writes declarations. */
+const outDirOf = (version: string): string => join(root, "tests", OWN, version);
+
+/** What is augmented, or found elsewhere, is so for a whole project: the types of one must not be augmented for another. */
+function projectsFor(version: string): readonly Project[] {
+  const names = Object.keys(APPS);
+  return [
+    strict([...TYPE_TESTS, ...[...names, "client"].map((name) => appFile(name, "app.ts"))]),
+    ...names.map((name) => strict([appFile(name, "augmented.ts")])),
+    strict([appFile("fastify", "right.ts"), appFile("fastify", "wrong.ts")], {
+      paths: { fastify: [join(root, "packages/fastify/node_modules/fastify4")] },
+    }),
+    strict(
+      WITHOUT_LIBSQL.map((entry) => join(root, entry)),
+      { listFiles: true },
+    ),
+    ...LIBRARIES.map(({ name, entry, file }) => ({
+      compilerOptions: {
+        module: "nodenext",
+        strict: true,
+        declaration: true,
+        emitDeclarationOnly: true,
+        skipLibCheck: true,
+        types: [],
+        paths: { [name]: [join(root, entry)] },
+        rootDir: root,
+        outDir: outDirOf(version),
+      },
+      files: [file],
+    })),
+  ];
+}
+
+beforeAll(async () => {
+  for (const [file, text] of Object.entries(FILES)) {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+});
+
+afterAll(async () => {
+  const folders = new Set([...Object.keys(FILES).map(dirname), join(root, "tests", OWN)]);
+  await Promise.all([...folders].map((folder) => rm(folder, { recursive: true, force: true })));
+});
+
+describe.each(COMPILERS)("TypeScript $version", ({ version, bin }) => {
+  let lines: readonly string[];
+  beforeAll(async () => {
+    lines = await compileProjects(bin, projectsFor(version));
+  }, 180_000);
+
+  /** What the compiler says of a file, without its path: what is wrong, and the lines that explain it. */
+  function explained(file: string): readonly string[] {
+    const path = file.slice(root.length).replaceAll("\\", "/");
+    const places = lines.map((line, index) => (/^\s/.test(line) ? -1 : index));
+    return lines
+      .filter((_, index) => lines[Math.max(...places.slice(0, index + 1))]?.startsWith(`${path}(`))
+      .map((line) => line.replace(path, ""));
+  }
+
+  /** The same without the lines that explain. */
+  const said = (file: string): readonly string[] => explained(file).filter((line) => /^\S/.test(line));
+
+  it("accepts and rejects in the type tests of core and the adapters what they say", () => {
+    expect(TYPE_TESTS.flatMap(said)).toEqual([]);
+    // Nor is anything wrong that is in none of the apps.
+    const others = lines.filter((line) => line.includes("error TS") && !line.includes(`/${OWN}/`));
+    expect(others).toEqual([]);
+  });
+
+  it.each(Object.keys(APPS))(
+    "lets an app on %s allow unknown types only where it declares that, and widens its messages there",
+    (name) => {
+      expect(said(appFile(name, "app.ts"))).toEqual([
+        expect.stringMatching(/^\(7,\d+\): error TS2(?:322|769): /),
+      ]);
+      expect(said(appFile(name, "augmented.ts"))).toEqual([
+        expect.stringMatching(/^\(9,\d+\): error TS2322: Type 'string' is not assignable/),
+      ]);
+    },
+  );
+
+  it.each(WITHOUT_LIBSQL)(
+    "reads the types of %s without those of libsql, which is not installed where it has no build",
+    (entry) => {
+      expect(lines).toContainEqual(expect.stringContaining(entry));
+      expect(lines.filter((line) => line.includes("/libsql/"))).toEqual([]);
+    },
+  );
+
+  it.each(LIBRARIES)(
+    "declares what an app exports of $name by that name alone: it need neither install nor import another",
+    async ({ name, file, type }) => {
+      const written = join(outDirOf(version), file.slice(root.length)).replace(/\.ts$/, ".d.ts");
+      expect(await readFile(written, "utf8")).toMatch(
+        new RegExp(`exported: import\\("${name}"\\)\\.${type}`),
+      );
+    },
+  );
+
+  it("says of a call of the client what is missing, and not that it has no anonymousId", () => {
+    const said = explained(appFile("client", "app.ts"));
+    const missing = said.map((line) => /Property '(\w+)' is missing/.exec(line)?.[1]);
     expect(missing.filter((field) => field !== undefined)).toEqual([
       "properties",
       "event",
@@ -206,13 +262,9 @@ analytics.track({ event: "Signed Up" });`;
     ]);
   });
 
-  it("has the same types on Fastify 4", async () => {
-    const app = APPS["fastify"] ?? "";
-    const fastify4 = { fastify: [join(root, "packages/fastify/node_modules/fastify4")] };
-    const right = app.replace(", allowUnknownTypes: true", "");
-    expect(await compileApp(bin, "fastify", right, fastify4)).toEqual([]);
-    const wrong = app.replace("allowUnknownTypes: true", "secrets: []");
-    expect(await compileApp(bin, "fastify", wrong, fastify4)).toEqual([expect.stringContaining("TS2769")]);
+  it("has the same types on Fastify 4", () => {
+    expect(said(appFile("fastify", "right.ts"))).toEqual([]);
+    expect(said(appFile("fastify", "wrong.ts"))).toEqual([expect.stringContaining("TS2769")]);
   });
 });
 
@@ -226,7 +278,7 @@ it(
       ),
     );
     expect(entries.length).toBeGreaterThan(30);
-    const lines = await runCompiler("tests/node_modules/typescript-5.4/bin/tsc", "tests", {
+    const project = {
       compilerOptions: {
         strict: true,
         target: "es2022",
@@ -237,7 +289,8 @@ it(
         typeRoots: [join(root, "node_modules/@types")],
       },
       files: entries,
-    });
+    };
+    const lines = await compileProjects("tests/node_modules/typescript-5.4/bin/tsc", [project]);
     // The declarations of what the packages depend on may need a newer one.
     expect(lines.filter((line) => line.startsWith("packages/") && !line.includes("/node_modules/"))).toEqual(
       [],

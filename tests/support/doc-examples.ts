@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
+import { compileProjects, type Project } from "./compile-projects.ts";
 import { FREE_NAMES } from "./doc-names.ts";
 import { blocksOf, documents, root, sources } from "./documents.ts";
 
@@ -37,72 +37,76 @@ function groupOf(file: string): string {
 }
 
 /**
- * Type-checks the examples of a package, each as a module of its own, as an app beside the package would be.
+ * Type-checks the examples of packages, each as a module of its own, as an app beside the package would be.
  *
  * An example may leave out the imports of its own package, and use the names that `doc-names.ts` declares for it.
  *
+ * @param groups - The examples by the name of a package, {@link GUIDES} or {@link ERRORS}.
  * @returns What the compiler says, with the line of the example in its source.
  */
-export async function typeCheck(name: string, examples: readonly DocExample[]): Promise<string[]> {
-  // An augmentation applies to a whole program, so it gets its own.
-  const isAugmentation = ({ code }: DocExample): boolean => /^declare module /m.test(code);
-  const groups = [
-    examples.filter((example) => !isAugmentation(example)),
-    ...examples.filter(isAugmentation).map((example) => [example]),
-  ].filter((group) => group.length > 0);
-  const errors: string[] = [];
-  for (const group of groups) errors.push(...(await typeCheckTogether(name, group)));
-  return errors;
-}
-
-async function typeCheckTogether(name: string, examples: readonly DocExample[]): Promise<string[]> {
-  const isPackage = name !== GUIDES && name !== ERRORS;
-  const modules = join(isPackage ? join(packages, name) : join(root, "tests"), "node_modules");
-  await mkdir(modules, { recursive: true });
-  // Inside of the package, so that what the package depends on is found; in node_modules, so that no tool looks there.
-  const project = await mkdtemp(join(modules, ".doc-examples-"));
+export async function typeCheck(groups: Readonly<Record<string, readonly DocExample[]>>): Promise<string[]> {
+  const folders: string[] = [];
   try {
-    await linkPackages(join(project, "node_modules"));
-    const exported = await exportedNames(name);
-    const files = await Promise.all(
-      examples.map(async (example, index) => {
-        const file = `${index}.ts`;
-        await writeFile(join(project, file), asModule(example, exported));
-        return file;
-      }),
-    );
-    await writeFile(join(project, "names.d.ts"), FREE_NAMES[name] ?? "");
-    await writeFile(join(project, "package.json"), JSON.stringify({ type: "module" }));
-    await writeFile(
-      join(project, "tsconfig.json"),
-      JSON.stringify({
-        extends: join(root, "tsconfig.base.json"),
-        compilerOptions: {
-          composite: false,
-          noEmit: true,
-          declaration: false,
-          declarationMap: false,
-          isolatedDeclarations: false,
-          sourceMap: false,
-          inlineSources: false,
-          // Stricter than what an app needs to be to copy an example.
-          noImplicitReturns: false,
-          experimentalDecorators: true,
-          noPropertyAccessFromIndexSignature: false,
-          typeRoots: [join(root, "node_modules/@types")],
-        },
-        files: [...files, "names.d.ts"],
-      }),
-    );
-    const output = await compile(project);
-    return output.map((line) =>
-      line.replace(/^(?:.*[\\/])?(\d+)\.ts\((\d+),\d+\)/, (_, index: string, row: string) => {
-        return `${examples[Number(index)]?.file}:${row}`;
+    const written = new Map<string, DocExample>();
+    const projects: Project[] = [];
+    for (const [name, examples] of Object.entries(groups)) {
+      const folder = await makeFolder(name);
+      folders.push(folder);
+      const exported = await exportedNames(name);
+      const files = examples.map((_, index) => join(folder, `${index}.ts`));
+      for (const [index, example] of examples.entries()) {
+        await writeFile(files[index] ?? "", asModule(example, exported));
+        written.set(relative(root, files[index] ?? "").replaceAll("\\", "/"), example);
+      }
+      // An augmentation applies to a whole program, so it gets its own.
+      const augmenting = files.filter((_, index) => /^declare module /m.test(examples[index]?.code ?? ""));
+      const together = files.filter((file) => !augmenting.includes(file));
+      for (const some of [together, ...augmenting.map((file) => [file])])
+        projects.push(projectOf([...some, join(folder, "names.d.ts")]));
+    }
+    const lines = await compileProjects("node_modules/typescript/bin/tsc", projects);
+    return lines.map((line) =>
+      line.replace(/^(.+?)\((\d+),\d+\)/, (whole, path: string, row: string) => {
+        const example = written.get(path);
+        return example === undefined ? whole : `${example.file}:${row}`;
       }),
     );
   } finally {
-    await rm(project, { recursive: true });
+    await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
   }
+}
+
+/** Makes the folder of a package's examples: in the package, so that what it depends on is found; in node_modules, where no tool looks. */
+async function makeFolder(name: string): Promise<string> {
+  const isPackage = name !== GUIDES && name !== ERRORS;
+  const modules = join(isPackage ? join(packages, name) : join(root, "tests"), "node_modules");
+  await mkdir(modules, { recursive: true });
+  const folder = await mkdtemp(join(modules, ".doc-examples-"));
+  await linkPackages(join(folder, "node_modules"));
+  await writeFile(join(folder, "names.d.ts"), FREE_NAMES[name] ?? "");
+  await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+  return folder;
+}
+
+function projectOf(files: readonly string[]): Project {
+  return {
+    extends: join(root, "tsconfig.base.json"),
+    compilerOptions: {
+      composite: false,
+      noEmit: true,
+      declaration: false,
+      declarationMap: false,
+      isolatedDeclarations: false,
+      sourceMap: false,
+      inlineSources: false,
+      // Stricter than what an app needs to be to copy an example.
+      noImplicitReturns: false,
+      experimentalDecorators: true,
+      noPropertyAccessFromIndexSignature: false,
+      typeRoots: [join(root, "node_modules/@types")],
+    },
+    files,
+  };
 }
 
 async function linkPackages(modules: string): Promise<void> {
@@ -167,17 +171,4 @@ function asModule({ line, code }: DocExample, exported: ReadonlyMap<string, stri
   const isAugmentation = body.some((text) => text.startsWith("declare "));
   const [open, close] = isAugmentation ? ["", ""] : ["async function example() {", "}"];
   return [...before, added, ...imports, open + (body[0] ?? ""), ...body.slice(1), close].join("\n");
-}
-
-/** The compiler's errors, one a line. */
-async function compile(project: string): Promise<string[]> {
-  // Not the command in node_modules/.bin, which on Windows is one for a shell.
-  const compiler = join(root, "node_modules/typescript/bin/tsc");
-  const output = await new Promise<string>((resolve, reject) => {
-    execFile(process.execPath, [compiler, "-p", project, "--pretty", "false"], (error, stdout, stderr) => {
-      if (error !== null && stdout + stderr === "") reject(error);
-      else resolve(stdout + stderr);
-    });
-  });
-  return output.split("\n").filter((line) => line !== "");
 }
