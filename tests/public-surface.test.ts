@@ -4,18 +4,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-async function copyOfProtocol(): Promise<string> {
+const copies: string[] = [];
+afterAll(() => Promise.all(copies.map((copy) => rm(copy, { recursive: true }))));
+
+/** A copy of a package, with more declarations in its entry. */
+async function protocolWith(declarations: string): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "countersign-surface-"));
-  onTestFinished(() => rm(copy, { recursive: true }));
+  copies.push(copy);
   await cp(join(root, "packages/protocol"), join(copy, "packages/protocol"), {
     recursive: true,
     filter: (source) => !/[/\\](?:node_modules|src|test)(?:[/\\]|$)/.test(source),
   });
+  await appendFile(join(copy, "packages/protocol/dist/index.d.ts"), declarations);
   return copy;
 }
 
@@ -30,10 +35,7 @@ async function surface(...options: string[]): Promise<{ code: number; output: st
 }
 
 it("a change to what a package exports fails until it is recorded, and is printed", async () => {
-  const copy = await copyOfProtocol();
-  await surface(copy);
-  await appendFile(
-    join(copy, "packages/protocol/dist/index.d.ts"),
+  const copy = await protocolWith(
     "\n/** Planted. */\nexport declare function planted(amount: number): string;\n",
   );
   const failed = await surface("--check", copy);
@@ -45,22 +47,12 @@ it("a change to what a package exports fails until it is recorded, and is printe
   expect((await surface("--check", copy)).code).toBe(0);
 });
 
-it("an entry that does not name the type of what it gives fails, since no app could declare what it exports of it", async () => {
-  const copy = await copyOfProtocol();
-  await appendFile(
-    join(copy, "packages/protocol/dist/index.d.ts"),
-    "\ninterface Unnamed { readonly planted: true }\nexport declare function planted(): Promise<Unnamed>;\n",
-  );
-  const { code, output } = await surface(copy);
-  expect(output).toContain("@countersign/protocol exports planted, and not the type that it gives: Unnamed");
-  expect(code).toBe(1);
-});
-
-it("an option that may be left out and does not take undefined fails, unless its comment says that", async () => {
-  const copy = await copyOfProtocol();
-  await appendFile(
-    join(copy, "packages/protocol/dist/index.d.ts"),
-    `
+describe("an entry that is not as apps need it fails", () => {
+  let failed: Awaited<ReturnType<typeof surface>>;
+  beforeAll(async () => {
+    const copy = await protocolWith(`
+interface Unnamed { readonly planted: true }
+export declare function planted(): Promise<Unnamed>;
 export interface PlantedOptions {
   readonly wrong?: string;
   readonly right?: string | undefined;
@@ -68,11 +60,21 @@ export interface PlantedOptions {
    *  not wanted; here \`undefined\` is refused. */
   readonly said?: string;
 }
-`,
-  );
-  const { code, output } = await surface(copy);
-  expect(output.split("\n").filter((line) => line.includes("PlantedOptions"))).toEqual([
-    "@countersign/protocol: PlantedOptions.wrong is optional, and does not take undefined",
-  ]);
-  expect(code).toBe(1);
+`);
+    failed = await surface(copy);
+  });
+
+  it("when it does not name the type of what it gives, since no app could declare what it exports of it", () => {
+    expect(failed.output).toContain(
+      "@countersign/protocol exports planted, and not the type that it gives: Unnamed",
+    );
+    expect(failed.code).toBe(1);
+  });
+
+  it("when an option may be left out and does not take undefined, unless its comment says that", () => {
+    expect(failed.output.split("\n").filter((line) => line.includes("PlantedOptions"))).toEqual([
+      "@countersign/protocol: PlantedOptions.wrong is optional, and does not take undefined",
+    ]);
+    expect(failed.code).toBe(1);
+  });
 });

@@ -9,7 +9,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Builds the documentation site into a folder, without a network where the system can take it away. */
 export async function buildSite(folder: string): Promise<void> {
   await run(process.execPath, ["api-docs.mjs"], { cwd: join(root, "tools") });
-  const build = [process.execPath, "node_modules/vitepress/bin/vitepress.js", "build", "--outDir", folder];
+  // A build leaves much behind at once: with little room for what is new, collecting it takes a fifth of the time.
+  const node = [process.execPath, "--max-semi-space-size=64"];
+  const build = [...node, "node_modules/vitepress/bin/vitepress.js", "build", "--outDir", folder];
   const [command = "", ...args] = [...(await withoutNetwork()), ...build];
   await run(command, args, { cwd: join(root, "docs") });
 }

@@ -17,7 +17,8 @@ export interface Project {
  *
  * @param bin - The compiler's path from the root of the repository. Not the command in `node_modules/.bin`, which on Windows is one
  * for a shell.
- * @returns The lines that it printed, of all projects. Paths in them are from the root of the repository.
+ * @returns What it printed of all projects: an error is one text with the lines that explain it. Paths are from the root of the
+ * repository.
  */
 export async function compileProjects(bin: string, projects: readonly Project[]): Promise<string[]> {
   const folder = await mkdtemp(join(root, "tests/node_modules/.projects-"));
@@ -42,7 +43,7 @@ function runCompiler(bin: string, ...args: readonly string[]): Promise<string[]>
       const output = stdout + stderr;
       // It says why it fails; what was not started, or was killed, says nothing.
       if (error !== null && output === "") reject(error);
-      else resolve(output.split("\n").filter((line) => line !== ""));
+      else resolve(output.split(/\n(?=\S)/).filter((text) => text.trim() !== ""));
     });
   });
 }
