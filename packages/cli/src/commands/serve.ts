@@ -18,7 +18,7 @@ import { examples } from "./examples.ts";
 import { storeOption } from "./shared-store.ts";
 import { noProxyOption, proxyOption } from "./proxy-options.ts";
 import { caOption, concurrencyOption, headerOption, secretOption } from "./receiver-options.ts";
-import type { ServeFlags } from "./run-server.ts";
+import type { ServeFlags } from "./serve-settings.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 /** `countersign serve` */
@@ -102,11 +102,14 @@ export function serveCommand(terminal: Terminal, exit: (code: number) => void): 
     .addHelpText("after", faultsText())
     .addHelpText("after", examples("serve"))
     .action(async (flags: ServeFlags, command: Command) => {
-      // Loaded only now, so that help and the other commands do not wait for a web server.
-      const { serve } = await import("./run-server.ts");
       const secretFromEnvironment = command.getOptionValueSource("secret") === "env";
       const dataFromEnvironment = command.getOptionValueSource("data") === "env";
-      exit(await serve({ ...flags, secretFromEnvironment, dataFromEnvironment }, terminal));
+      const given = { ...flags, secretFromEnvironment, dataFromEnvironment };
+      const { serveSettings } = await import("./serve-settings.ts");
+      const settings = await serveSettings(given, terminal);
+      // Loaded only now, so that help, the other commands and what is wrong with the settings do not wait for a web server.
+      const { serve } = await import("./run-server.ts");
+      exit(await serve(given, settings, terminal));
     });
 }
 

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, extname, join, resolve } from "node:path";
-import { createJiti } from "jiti";
 import { messageOf, parseJson } from "@countersign/protocol";
 import { configProblem, type Config } from "./config.ts";
 import { searchedFolders, trustProblem } from "./trusted-folders.ts";
@@ -118,6 +117,8 @@ async function readConfig({ file, content }: FoundFile): Promise<unknown> {
 
 /** What a file exports by default; in CommonJS, what it exports. */
 async function runModule(file: string): Promise<unknown> {
+  // Most servers have no config that is code, and do not wait for it to load.
+  const { createJiti } = await import("jiti");
   const jiti = createJiti(file, { fsCache: false, moduleCache: false });
   const module = await jiti.import<object>(file).catch((error: unknown) => {
     throw new ConfigError(`The config file ${file} cannot be run: ${reason(error)}. ${CORRECT_IT}`);

@@ -1,8 +1,11 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AS_BUN } from "../../../sender/test/support/as-bun.ts";
 import { asData } from "../../../../tests/support/resolve-otherwise.ts";
 import { runCommand } from "../support/command.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
+import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 const printLoaded = new URL("../support/print-loaded.mjs", import.meta.url).href;
 
@@ -15,8 +18,8 @@ const OF_AN_ACTION =
   /\/node_modules\/(?:cli-progress|@countersign\/core)\/|\/countersign\/dist\/(?:run-|codes)/;
 
 /** The files that a command loads before it ends. */
-async function loadedBy(args: readonly string[]): Promise<readonly string[]> {
-  const { stderr } = await runCommand(args, { env: { NODE_OPTIONS: `--import ${printLoaded}` } });
+async function loadedBy(args: readonly string[], cwd?: string): Promise<readonly string[]> {
+  const { stderr } = await runCommand(args, { cwd, env: { NODE_OPTIONS: `--import ${printLoaded}` } });
   return [...stderr.matchAll(/^loads (\S+)$/gm)].map(([, url = ""]) => url);
 }
 
@@ -45,6 +48,30 @@ describe("a command that only prints", () => {
     const loaded = (await loadedBy(["send", "track", "--to", "http://127.0.0.1:1/"])).join("\n");
     expect(loaded).toMatch(HEAVY);
     expect(loaded).toMatch(OF_AN_ACTION);
+  });
+});
+
+describe("serve", () => {
+  const TO = ["--to", "http://127.0.0.1:1/"];
+
+  it.each([
+    [["--config", "none.json"]],
+    [[...TO, "--no-deliver"]],
+    [[...TO, "--store", "postgres://127.0.0.1/db", "--data", "data"]],
+  ])("does not load the server to say what is wrong with its settings: %j", async (flags) => {
+    const loaded = await loadedBy(["serve", ...flags], temporaryDirectory());
+    expect(loaded.filter((url) => HEAVY.test(url))).toEqual([]);
+  });
+
+  it.each([
+    ["countersign.config.json", "{}", false],
+    ["countersign.config.mjs", "export default {}", true],
+  ])("loads what runs a config file only where it is code: %s", async (name, config, expected) => {
+    const cwd = temporaryDirectory();
+    writeFileSync(join(cwd, name), config);
+    const loaded = await loadedBy(["serve", ...TO, "--host", "http://x"], cwd);
+    expect(loaded.some((url) => HEAVY.test(url))).toBe(true);
+    expect(loaded.some((url) => url.includes("/node_modules/jiti/"))).toBe(expected);
   });
 });
 
