@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { runCommand, startCommand, startServe, type CommandOptions } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
@@ -25,9 +26,10 @@ const UNKNOWN_OWNER = /^countersign: This system cannot tell who may write .*\n/
 async function expectUsageError(
   args: readonly string[],
   message: string | RegExp,
-  options: Parameters<typeof runCommand>[1] = {},
+  options: CommandOptions = {},
+  run = runHere,
 ): Promise<void> {
-  const ended = await runCommand(args, { cwd: temporaryDirectory(), ...options });
+  const ended = await run(args, { cwd: temporaryDirectory(), ...options });
   const { code, stdout } = ended;
   // A config file that was found has a warning before it.
   const stderr = isWindows ? ended.stderr.replace(UNKNOWN_OWNER, "") : ended.stderr;
@@ -69,6 +71,7 @@ describe("the versions of Node in `engines` are those that the command needs", (
       SEND,
       `This is Node ${version}, and the command needs ${line}.${minor}, ${laterLine}.${laterMinor} or later. Install a newer one.`,
       onNode(version),
+      runCommand,
     );
   });
 
@@ -83,6 +86,22 @@ describe("the versions of Node in `engines` are those that the command needs", (
 
     expect(stderr).toContain("This should not happen, please report it");
     expect(code).toBe(1);
+  });
+});
+
+describe("in a process of its own, a command prints the same as here, and ends with the same code", () => {
+  it.each([
+    ["--help"],
+    ["sned"],
+    ["serve", "--prot", "1"],
+    ["serve", "--config", "none.json"],
+    ["send", "track", "--to", TO, "--set", "plan"],
+    ["verify", "--secret", "s", "--signature", "x", "none.json"],
+    ["certify", TO, "--secret", "s", "--only", "none"],
+    ["explain", "ERR_TIMEOUT"],
+  ])("%s", async (...args) => {
+    const cwd = temporaryDirectory();
+    expect(await runCommand(args, { cwd })).toEqual(await runHere(args, { cwd }));
   });
 });
 
@@ -314,7 +333,7 @@ describe("what is given with an option that does not exist is not repeated", () 
       "unknown option '-secret' (Did you mean --secret?)",
     ],
   ])("%s", async (_title, args, message) => {
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args);
     expect(stderr).toContain(message);
     expect([code, stderr.includes("pa55word")]).toEqual([2, false]);
   });
@@ -351,7 +370,7 @@ describe("a password in a URL is not repeated", () => {
       [["work", "--store", url], {}],
       [["work"], { COUNTERSIGN_STORE: url }],
     ] as const) {
-      const { code, stdout, stderr } = await runCommand(args, { env });
+      const { code, stdout, stderr } = await runHere(args, { env });
       expect([code, stdout, stderr.split("\n").length]).toEqual([2, "", 2]);
       expect(stderr).toMatch(message);
       expect(stderr).not.toContain("pa55word");
@@ -399,7 +418,7 @@ it.each([
   const cwd = temporaryDirectory();
   writeFileSync(join(cwd, "none.jsonl"), "\n");
   const pattern = new RegExp(`^countersign: .*none\\.jsonl${message.replaceAll(".", "\\.")}$`, "mu");
-  await expectUsageError([name, ...flags, "none.jsonl"], pattern, { cwd });
+  await expectUsageError([name, ...flags, "none.jsonl"], pattern, { cwd }, runCommand);
   expect(existsSync(join(cwd, "none.jsonl.progress"))).toBe(false);
 });
 
@@ -408,6 +427,8 @@ describe("serve", () => {
     await expectUsageError(
       ["serve"],
       "No destination is configured. Pass --to URL, for example --to http://localhost:3000/webhooks, or give `to` or `sources` in a countersign.config.json.",
+      {},
+      runCommand,
     );
   });
 
@@ -438,6 +459,8 @@ describe("serve", () => {
     await expectUsageError(
       ["serve", "--to", TO, "--port", String(portOf(other))],
       `Port ${portOf(other)} on 127.0.0.1 is already in use. Stop the process that listens there, or choose another port with --port.`,
+      {},
+      runCommand,
     );
   });
 
@@ -454,6 +477,8 @@ describe("serve", () => {
     await expectUsageError(
       ["serve", "--to", TO, "--port", "0", "--data", data],
       `The data directory ${data} is in use by another countersign serve. Stop that one, or pass another directory with --data.`,
+      {},
+      runCommand,
     );
   });
 
@@ -534,6 +559,7 @@ describe("the config file", () => {
       ["serve", "--config", "config.mjs"],
       "The command ended without a result. Does an `await` in the config file never finish?",
       { cwd },
+      runCommand,
     );
   });
 
@@ -655,7 +681,7 @@ describe("send", () => {
       "You must pass 'event'. Correct it with --set, for example --set event=VALUE",
     ],
   ])("%s", async (_title, args, message) => {
-    const { code, stderr } = await runCommand(["send", "track", "--to", TO, ...args]);
+    const { code, stderr } = await runHere(["send", "track", "--to", TO, ...args]);
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });
@@ -688,14 +714,14 @@ describe("send", () => {
   ])("to a receiver that answers %i", async (status, advice) => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(status);
-    const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url, "--secret", SECRET]);
+    const { code, stderr } = await runHere(["send", "page", "--to", receiver.url, "--secret", SECRET]);
     expect([code, stderr]).toEqual([1, `countersign: ${advice}\n`]);
   });
 });
 
 it("send without a secret, to a receiver that wants a signature, does not say that one was refused", async () => {
   const receiver = closing(await startReceiver());
-  const { code, stderr } = await runCommand(["send", "page", "--to", receiver.url]);
+  const { code, stderr } = await runHere(["send", "page", "--to", receiver.url]);
   expect([code, stderr]).toEqual([
     1,
     "countersign: The message was sent without a signature. Pass the secret of the receiver with --secret, or as the secret of the destination.\n",
@@ -719,13 +745,14 @@ describe("replay", () => {
       ["replay", "traffic", "--to", TO],
       /^countersign: Cannot read traffic: EISDIR.* Give a file that countersign serve --record or countersign listen --record has written\.$/m,
       { cwd },
+      runCommand,
     );
   });
 
   async function expectRecordingError(content: string, message: RegExp): Promise<void> {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, "traffic.jsonl"), content);
-    await expectUsageError(["replay", "traffic.jsonl", "--to", TO], message, { cwd });
+    await expectUsageError(["replay", "traffic.jsonl", "--to", TO], message, { cwd }, runCommand);
   }
 
   it("of a file that is not there", async () => {
@@ -775,7 +802,7 @@ describe("certify", () => {
   });
 
   it("of a language that fixes cannot be written for", async () => {
-    const { code, stderr } = await runCommand([
+    const { code, stderr } = await runHere([
       "certify",
       "http://127.0.0.1:9/hooks",
       "--secret",
@@ -832,7 +859,7 @@ describe("certify", () => {
   it("of a receiver that is down leaves no report, also none of an earlier run", async () => {
     const cwd = temporaryDirectory();
     writeFileSync(join(cwd, "certify.xml"), "<testsuites/>");
-    const { code } = await runCommand(["certify", TO, "--secret", SECRET, "--junit", "certify.xml"], { cwd });
+    const { code } = await runHere(["certify", TO, "--secret", SECRET, "--junit", "certify.xml"], { cwd });
     expect([code, existsSync(join(cwd, "certify.xml"))]).toEqual([1, false]);
   });
 

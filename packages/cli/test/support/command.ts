@@ -15,7 +15,7 @@ export interface RunningCommand {
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-interface CommandOptions {
+export interface CommandOptions {
   readonly cwd?: string;
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
