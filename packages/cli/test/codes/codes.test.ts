@@ -9,7 +9,8 @@ import { createServer, REJECTION_REASONS } from "@countersign/server";
 import { CODE_GROUPS, findCode } from "countersign/codes";
 import { describe, expect, it } from "vitest";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
-import { runCommand, startCommand } from "../support/command.ts";
+import { startCommand } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 
 const packages = fileURLToPath(new URL("../../..", import.meta.url));
 const ALL = CODE_GROUPS.flatMap(({ pages }) => Object.entries(pages));
@@ -154,7 +155,7 @@ describe("a page", () => {
     }
     expect(used.size).toBeGreaterThan(3);
     for (const [name, options] of used) {
-      const { stdout, code } = await runCommand([name, "--help"]);
+      const { stdout, code } = await runHere([name, "--help"]);
       expect(code).toBe(0);
       for (const option of options) expect(stdout).toContain(`${option} `);
     }
@@ -186,7 +187,7 @@ describe("countersign explain", () => {
     ["no_write_key", "no_write_key"],
     ["CERT_HAS_EXPIRED", "CERT_HAS_EXPIRED"],
   ])("explains %s", async (text, code) => {
-    const { stdout, stderr, code: exit } = await runCommand(["explain", text]);
+    const { stdout, stderr, code: exit } = await runHere(["explain", text]);
     const page = findCode(code);
     expect([exit, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(`${code}, ${page?.where}`);
@@ -201,7 +202,7 @@ describe("countersign explain", () => {
     ["ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE", "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE"],
     ["HPE_INVALID_CONSTANT", "ERR_HTTP_PARSER"],
   ])("explains %s of an attempt, which has no page of its own, as %s", async (text, alike) => {
-    const { stdout, code } = await runCommand(["explain", text]);
+    const { stdout, code } = await runHere(["explain", text]);
     const page = findCode(alike);
     expect([code, stdout]).toEqual([
       0,
@@ -210,27 +211,27 @@ describe("countersign explain", () => {
   });
 
   it("explains the status of a receiver in the words of the terminal", async () => {
-    const { stdout, code } = await runCommand(["explain", "404"]);
+    const { stdout, code } = await runHere(["explain", "404"]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("No route handles this path.")]);
     // What to do is part of its cause.
     expect(stdout).not.toContain("Fix ");
   });
 
   it("says of no interim status that the receiver has the message", async () => {
-    const { stderr, code } = await runCommand(["explain", "101"]);
+    const { stderr, code } = await runHere(["explain", "101"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('No code is called "101".')]);
   });
 
   it("says what was probably meant, and exits 2", async () => {
-    const { stdout, stderr, code } = await runCommand(["explain", "ECONREFUSED"]);
+    const { stdout, stderr, code } = await runHere(["explain", "ECONREFUSED"]);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toContain('No code is called "ECONREFUSED". Did you mean ECONNREFUSED?');
   });
 
   it("lists every code", async () => {
-    const { stdout } = await runCommand(["explain"]);
+    const { stdout } = await runHere(["explain"]);
     for (const code of known) expect(stdout).toContain(`\n  ${code}\n`);
-    const { stdout: json } = await runCommand(["explain", "--json"]);
+    const { stdout: json } = await runHere(["explain", "--json"]);
     const codes = json
       .trimEnd()
       .split("\n")

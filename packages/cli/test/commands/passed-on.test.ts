@@ -8,7 +8,8 @@ import { send } from "../../../server/test/support/http.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { httpProxy } from "../../../sender/test/support/proxy.ts";
-import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { startCommand, startServe } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 
 const TO = "http://127.0.0.1:9/webhooks";
 
@@ -102,7 +103,7 @@ describe("serve heeds", () => {
     ],
     [["--noproxy", "http://a.example"], '`noProxy`, or --noproxy, has "http://a.example"'],
   ])("refuses %j with a sentence that says what to do", async (args, words) => {
-    const { code, stderr } = await runCommand(["serve", "--to", TO, ...args]);
+    const { code, stderr } = await runHere(["serve", "--to", TO, ...args]);
     expect(stderr).toContain(words);
     expect(stderr).not.toContain("hidden");
     expect(code).toBe(2);

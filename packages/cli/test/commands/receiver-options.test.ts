@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { sign } from "@countersign/core";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { CA_FILE, startTlsReceiver } from "../support/tls-receiver.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { httpProxy, refusing } from "../../../sender/test/support/proxy.ts";
@@ -61,7 +62,7 @@ describe("--proxy and --noproxy", () => {
     expect(await runCommand(args)).toMatchObject({ code: 0 });
     expect(proxy.asked).toEqual([new URL(to).host]);
     expect(receiver.webhooks).toHaveLength(1);
-    const refused = await runCommand([...args, "--proxy", "http://a:hidden@proxy.example/x"]);
+    const refused = await runHere([...args, "--proxy", "http://a:hidden@proxy.example/x"]);
     expect(refused.stderr).toMatch(/--proxy has something after the host/);
     expect(refused.stderr).not.toContain("hidden");
     expect(refused.code).toBe(2);
@@ -269,7 +270,7 @@ describe("an option that is wrong is told before anything is sent, without the v
       ["serve", ...to, "--port", "0"],
       ["certify", "http://127.0.0.1:9/hooks", "--secret", "s"],
     ]) {
-      const { code, stdout, stderr } = await runCommand([...command, ...args], { cwd });
+      const { code, stdout, stderr } = await runHere([...command, ...args], { cwd });
       expect({ command, code, stdout }).toEqual({ command, code: 2, stdout: "" });
       if (typeof message === "string") expect(stderr).toBe(`countersign: ${message}\n`);
       else expect(stderr).toMatch(message);

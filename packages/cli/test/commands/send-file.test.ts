@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { sampleMessages } from "@countersign/core/testing";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { startScriptedReceiver } from "../support/scripted-receiver.ts";
 import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
 import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
@@ -40,7 +41,7 @@ describe("send --file", () => {
     const receiver = closing(await startReceiver());
     const messages = Object.values(sampleMessages);
     const text = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
-    const { code, stderr } = await runCommand([
+    const { code, stderr } = await runHere([
       "send",
       "--to",
       receiver.url,
@@ -65,7 +66,7 @@ describe("send --file", () => {
       .map((message) => `${JSON.stringify({ ...message, ...arrival })}\n`)
       .join("");
     const args = ["send", "--to", receiver.url, "--secret", SECRET, "--file", fileOf(text)];
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args);
     expect([code, stderr]).toEqual([0, ""]);
     expect(receiver.webhooks.map(({ type }) => type)).toEqual(Object.keys(sampleMessages));
     // They are those of the new message, which its sender does not include.
@@ -77,7 +78,7 @@ describe("send --file", () => {
     const receiver = closing(await startReceiver());
     const text = JSON.stringify({ type: "delete", userId: "u1", timestmp: "2026-01-31T08:30:00.000Z" });
     const args = ["send", "--to", receiver.url, "--secret", SECRET, "--file", fileOf(text)];
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining("has no field `timestmp`")]);
     expect(receiver.webhooks).toEqual([]);
   });
@@ -85,7 +86,7 @@ describe("send --file", () => {
   it("sends the traits of a page as its properties", async () => {
     const receiver = closing(await startReceiver());
     const args = ["send", "page", "--to", receiver.url, "--secret", SECRET, "--set", "traits.plan=pro"];
-    const { code, stderr } = await runCommand(args);
+    const { code, stderr } = await runHere(args);
     expect([code, stderr]).toEqual([0, ""]);
     expect(receiver.webhooks).toMatchObject([{ type: "page", properties: { plan: "pro" } }]);
   });
@@ -120,7 +121,7 @@ describe("send --file", () => {
     ["has a type that is none", '{"type":"trak"}\n', "Standard input: line 1 has the unknown type"],
   ])("names standard input in words where it %s", async (_what, stdin, says) => {
     const args = ["send", "--to", "http://127.0.0.1:9/", "--file", "-"];
-    const { code, stderr } = await runCommand(args, { stdin });
+    const { code, stderr } = await runHere(args, { stdin });
     expect([code, stderr]).toEqual([2, expect.stringContaining(`countersign: ${says}`)]);
   });
 
@@ -131,13 +132,13 @@ describe("send --file", () => {
   ])("says which line %s", async (_what, wrong, flags) => {
     const receiver = closing(await startReceiver());
     const file = fileOf(`${JSON.stringify(TRACK)}\n${JSON.stringify(wrong)}\n`);
-    const { code, stderr } = await runCommand(["send", "--to", receiver.url, "--file", file, ...flags]);
+    const { code, stderr } = await runHere(["send", "--to", receiver.url, "--file", file, ...flags]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${file}: line 2: `)]);
   });
 
   it("has its times as ISO 8601 in JSON, as events and the API have them", async () => {
     const receiver = closing(await startReceiver());
-    const { stdout } = await runCommand(["send", "track", "--to", receiver.url, "--json"]);
+    const { stdout } = await runHere(["send", "track", "--to", receiver.url, "--json"]);
     const { startedAt } = JSON.parse(stdout) as { startedAt: string };
     expect([startedAt, startedAt]).toEqual([expect.any(String), new Date(startedAt).toISOString()]);
   });
@@ -146,7 +147,7 @@ describe("send --file", () => {
     const receiver = closing(await startReceiver());
     receiver.answers.push(500);
     const args = ["--to", receiver.url, "--secret", SECRET, "--file", fileOf(JSON.stringify([TRACK, TRACK]))];
-    const { code, stdout } = await runCommand(["send", ...args]);
+    const { code, stdout } = await runHere(["send", ...args]);
     expect(stdout).toContain("2 sent, 1 delivered, 1 not.");
     expect(code).toBe(1);
     expect(receiver.attempts()).toBe(2);
@@ -155,7 +156,7 @@ describe("send --file", () => {
   it("sends one message after the other, in the order of the file, unless --concurrency is given", async () => {
     const receiver = closing(await startScriptedReceiver());
     const file = fileOf(JSON.stringify([{ ...TRACK, event: "Late" }, TRACK]));
-    const { code, stdout } = await runCommand(["send", "--to", receiver.url, "--file", file]);
+    const { code, stdout } = await runHere(["send", "--to", receiver.url, "--file", file]);
     expect(stdout).toMatch(/item 1: delivered[^]*item 2: delivered/);
     expect(code).toBe(0);
   });
@@ -163,7 +164,7 @@ describe("send --file", () => {
   it("gives each advice once, however many messages were not delivered", async () => {
     const receiver = closing(await startReceiver());
     const text = `${JSON.stringify(TRACK)}\n`.repeat(3);
-    const { code, stdout, stderr } = await runCommand(["send", "--to", receiver.url, "--file", fileOf(text)]);
+    const { code, stdout, stderr } = await runHere(["send", "--to", receiver.url, "--file", fileOf(text)]);
     expect(stdout).toContain("3 sent, 0 delivered, 3 not.");
     expect(stderr.match(/Pass the secret/g)).toHaveLength(1);
     expect(code).toBe(1);
@@ -197,7 +198,7 @@ describe("send --file", () => {
     ],
   ])("of %s is told with its place", async (_title, text, message) => {
     const receiver = closing(await startReceiver());
-    const { code, stderr } = await runCommand([
+    const { code, stderr } = await runHere([
       "send",
       "--to",
       receiver.url,
@@ -211,7 +212,7 @@ describe("send --file", () => {
   });
 
   it("of a file that is not there says so", async () => {
-    const { code, stderr } = await runCommand(["send", "--to", "http://127.0.0.1:9/", "--file", "none.json"]);
+    const { code, stderr } = await runHere(["send", "--to", "http://127.0.0.1:9/", "--file", "none.json"]);
     expect(stderr).toMatch(/^countersign: Cannot read none\.json: ENOENT/);
     expect(code).toBe(2);
   });

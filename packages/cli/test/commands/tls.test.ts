@@ -12,6 +12,7 @@ import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { createSelfSigned, isUsable } from "../../src/tls/self-signed.ts";
 import { runCommand, startCommand, type RunningCommand } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 
 const fixture = (name: string): string =>
   fileURLToPath(new URL(`../../../server/test/fixtures/tls/${name}`, import.meta.url));
@@ -66,7 +67,7 @@ describe.skipIf(isWindows)(`serve --tls-self-signed${noPosix}`, () => {
   ])("says with %s what to do", async (_, prepare) => {
     const cwd = temporaryDirectory();
     const [args, env] = prepare(cwd);
-    const { code, stderr } = await runCommand(["serve", "--port", "0", ...TO, "--tls-self-signed", ...args], {
+    const { code, stderr } = await runHere(["serve", "--port", "0", ...TO, "--tls-self-signed", ...args], {
       cwd,
       env,
     });
@@ -185,7 +186,7 @@ describe("serve --tls-cert --tls-key", () => {
       /not the key of the certificate/,
     ],
   ])("%j ends with 2 and says what is wrong", async (args, message) => {
-    const { code, stderr } = await runCommand(["serve", "--port", "0", ...TO, ...args], {
+    const { code, stderr } = await runHere(["serve", "--port", "0", ...TO, ...args], {
       cwd: temporaryDirectory(),
     });
     expect(stderr).toMatch(message);

@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { createServer as createTarget } from "@countersign/server";
 import { importFile } from "countersign";
 import { describe, expect, it, vi } from "vitest";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { startTlsReceiver } from "../support/tls-receiver.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { portOf, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
@@ -90,10 +92,10 @@ describe("countersign import", () => {
       // The formula of the service shifts it by the time that the request took.
       expect(Math.abs(Date.parse(timestamp) - Date.parse(TIMESTAMP))).toBeLessThan(60_000);
     }
-    const again = await runCommand(["import", file, "--server", server.url]);
+    const again = await runHere(["import", file, "--server", server.url]);
     expect(again.code).toBe(0);
     expect(again.stdout).toContain("is imported up to its end, line 42. Pass --restart to import it again.");
-    const restarted = await runCommand(["import", file, "--server", server.url, "--restart"]);
+    const restarted = await runHere(["import", file, "--server", server.url, "--restart"]);
     expect(restarted.stdout).toBe("42 accepted, 0 rejected, up to line 42.\n");
     // What was sent again has the same ids, by which the server recognises it.
     expect(receiver.attempts()).toBe(42);
@@ -101,7 +103,7 @@ describe("countersign import", () => {
 
   it("a key with an escape is sent as it is, where JSON.parse would take it for another one", async () => {
     const receiver = closing(await startReceiver());
-    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
+    const server = closing(await createTarget({ to: receiver.url, secret: SECRET, port: 0 }));
     const file = join(temporaryDirectory(), "calls.jsonl");
     writeFileSync(
       file,
@@ -183,33 +185,35 @@ describe("countersign import", () => {
   it("that was restarted and killed does not continue at the end of the run before", async () => {
     const service = await startService(1);
     const file = callsFile(tracks(3));
-    await runCommand(["import", file, "--server", service.url]);
+    await runHere(["import", file, "--server", service.url]);
     const restarted = startCommand(["import", file, "--server", service.url, "--restart"]);
     await vi.waitFor(() => expect(service.batches).toHaveLength(2));
     restarted.process.kill("SIGKILL");
     await restarted.ended;
     service.answers = Infinity;
-    const { stdout } = await runCommand(["import", file, "--server", service.url]);
+    const { stdout } = await runHere(["import", file, "--server", service.url]);
     expect(stdout).toBe("3 accepted, 0 rejected, up to line 3.\n");
   });
 
   it("that was restarted and stopped says how it continues: with --restart it would not", async () => {
-    const server = await startServe(["--to", "http://127.0.0.1:9/", "--write-key", "right"]);
+    const server = closing(await createTarget({ to: "http://127.0.0.1:9/", writeKey: "right", port: 0 }));
     const args = ["import", callsFile(tracks(3)), "--server", server.url, "--restart"];
-    const { stderr } = await runCommand(args);
+    const { stderr } = await runHere(args);
     expect(stderr).toContain("Run the command again without --restart: it continues after line 0.");
   });
 
   it("stops at a write key that is not accepted, and the right one goes on", async () => {
     const receiver = closing(await startReceiver());
-    const server = await startServe(["--to", receiver.url, "--secret", SECRET, "--write-key", "right"]);
+    const server = closing(
+      await createTarget({ to: receiver.url, secret: SECRET, writeKey: "right", port: 0 }),
+    );
     const file = callsFile(tracks(5));
-    const wrong = await runCommand(["import", file, "--server", server.url, "--write-key", "wrong"]);
+    const wrong = await runHere(["import", file, "--server", server.url, "--write-key", "wrong"]);
     expect(wrong.code).toBe(1);
     expect(wrong.stderr).toContain(
       "The server does not accept the write key. Pass the right one with --write-key. Run the same command again: it continues after line 0.",
     );
-    const right = await runCommand(["import", file, "--server", server.url], {
+    const right = await runHere(["import", file, "--server", server.url], {
       env: { COUNTERSIGN_WRITE_KEY: "right" },
     });
     expect([right.code, right.stdout]).toEqual([0, "5 accepted, 0 rejected, up to line 5.\n"]);
@@ -270,7 +274,7 @@ describe("countersign import", () => {
   });
 
   it("says at once that a server listens on a port that fetch does not call, in place of trying for an hour", async () => {
-    const { code, stderr } = await runCommand([
+    const { code, stderr } = await runHere([
       "import",
       callsFile(tracks(3_000)),
       "--server",
@@ -289,18 +293,18 @@ describe("countersign import", () => {
     const service = await startService(Infinity);
     service.status = status;
     const args = ["import", callsFile(tracks(5)), "--server", service.url];
-    const { code, stdout, stderr } = await runCommand(args);
+    const { code, stdout, stderr } = await runHere(args);
     expect([code, stdout]).toEqual([1, "0 accepted, 0 rejected, up to line 0.\n"]);
     expect(stderr).toContain(`${why} Run the same command again: it continues after line 0.`);
     service.status = 200;
-    expect((await runCommand(args)).stdout).toBe("5 accepted, 0 rejected, up to line 5.\n");
+    expect((await runHere(args)).stdout).toBe("5 accepted, 0 rejected, up to line 5.\n");
   });
 
   it("names the lines that the server rejects, and imports the others", async () => {
     const service = await startService(Infinity);
     service.rejects = "u2";
     const file = callsFile(tracks(4));
-    const { code, stdout } = await runCommand(["import", file, "--server", service.url]);
+    const { code, stdout } = await runHere(["import", file, "--server", service.url]);
     expect(stdout).toMatch(/^line 3: rejected: The endpoint answered 400: .*not this one/m);
     expect(stdout).toContain("3 accepted, 1 rejected, up to line 4.");
     expect(code).toBe(1);
@@ -336,13 +340,13 @@ describe("countersign import", () => {
 
   it("keeps every digit of an id, and goes on with lines that were added at the end", async () => {
     const receiver = closing(await startReceiver());
-    const server = await startServe(["--to", receiver.url, "--secret", SECRET]);
+    const server = closing(await createTarget({ to: receiver.url, secret: SECRET, port: 0 }));
     const file = callsFile([]);
     const line = `{"type":"track","userId":90071992547409931,"event":"E","timestamp":"${TIMESTAMP}"}\n`;
     writeFileSync(file, line);
-    await runCommand(["import", file, "--server", server.url]);
+    await runHere(["import", file, "--server", server.url]);
     writeFileSync(file, line + line);
-    const { stdout } = await runCommand(["import", file, "--server", server.url]);
+    const { stdout } = await runHere(["import", file, "--server", server.url]);
     expect(stdout).toBe("Continued after line 1.\n2 accepted, 0 rejected, up to line 2.\n");
     await vi.waitFor(() => expect(receiver.webhooks).toHaveLength(2));
     expect(receiver.webhooks).toMatchObject([
@@ -390,7 +394,7 @@ describe("countersign import sends nothing", () => {
     const service = await startService(Infinity);
     const file = callsFile([]);
     writeFileSync(file, text);
-    const { code, stdout, stderr } = await runCommand(["import", file, "--server", service.url]);
+    const { code, stdout, stderr } = await runHere(["import", file, "--server", service.url]);
     expect(stderr).toMatch(message);
     expect([code, stdout, service.batches]).toEqual([2, "", []]);
     expect(existsSync(`${file}.progress`)).toBe(false);
@@ -399,15 +403,15 @@ describe("countersign import sends nothing", () => {
   it("of a file that has changed since, or whose progress is damaged", async () => {
     const service = await startService(Infinity);
     const file = callsFile(tracks(3));
-    await runCommand(["import", file, "--server", service.url]);
+    await runHere(["import", file, "--server", service.url]);
     writeFileSync(file, readFileSync(file, "utf8").replace("u0", "u9"));
-    const changed = await runCommand(["import", file, "--server", service.url]);
+    const changed = await runHere(["import", file, "--server", service.url]);
     expect([changed.code, changed.stderr]).toEqual([
       2,
       `countersign: ${file} has changed since its import was started. Pass --restart to import everything again.\n`,
     ]);
     writeFileSync(`${file}.progress`, "{");
-    const damaged = await runCommand(["import", file, "--server", service.url]);
+    const damaged = await runHere(["import", file, "--server", service.url]);
     expect(damaged.stderr).toContain(".progress is damaged, so the position of the import is not known.");
     expect([damaged.code, service.batches.flat()]).toEqual([2, expect.objectContaining({ length: 3 })]);
   });
@@ -416,7 +420,7 @@ describe("countersign import sends nothing", () => {
     const service = await startService(Infinity);
     const file = callsFile(tracks(3));
     mkdirSync(`${file}.progress`);
-    const { code, stderr } = await runCommand(["import", file, "--server", service.url]);
+    const { code, stderr } = await runHere(["import", file, "--server", service.url]);
     expect(stderr).toMatch(
       /^countersign: Cannot write .*\.progress, which stores .*\. Make its folder writable,/,
     );
@@ -425,7 +429,7 @@ describe("countersign import sends nothing", () => {
   });
 
   it("of a file that is not there", async () => {
-    const { code, stderr } = await runCommand(["import", "none.jsonl"], { cwd: temporaryDirectory() });
+    const { code, stderr } = await runHere(["import", "none.jsonl"], { cwd: temporaryDirectory() });
     expect(stderr).toMatch(
       /^countersign: Cannot read .*none\.jsonl: ENOENT.*\. Give a file with one call on each line\.\n$/,
     );

@@ -9,6 +9,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { formatRecordedRequest } from "@countersign/server/recording";
 import { readLines } from "../../src/input/read-lines.ts";
 import { runCommand } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { freePort } from "../../../../tests/support/free-port.ts";
 import { portOf } from "../../../server/test/support/receiver.ts";
 import { cleanUp, temporaryDirectory } from "../../../../tests/support/resources.ts";
@@ -88,8 +89,8 @@ describe("replay", () => {
     const body = Buffer.from("{}");
     const args = ["replay", recording([body]), "--to", to];
     const env = { COUNTERSIGN_SECRET: "of another" };
-    expect((await runCommand([...args, "--secret", "new"], { env })).code).toBe(0);
-    expect((await runCommand(args, { env })).code).toBe(0);
+    expect((await runHere([...args, "--secret", "new"], { env })).code).toBe(0);
+    expect((await runHere(args, { env })).code).toBe(0);
     expect(received.map(({ headers }) => headers["x-signature"])).toEqual([sign(body, "new"), "recorded"]);
   });
 
@@ -101,13 +102,13 @@ describe("replay", () => {
       stdout: sentAll,
       stderr: "",
     });
-    expect(await runCommand(["replay", some, "--to", to])).toEqual({
+    expect(await runHere(["replay", some, "--to", to])).toEqual({
       code: 0,
       stdout: sentAll,
       stderr: `countersign: Not sent: X-Team, recorded for another receiver. Give --keep-headers to send it to ${to}.\n`,
     });
     const nowhere = `http://127.0.0.1:${await freePort()}/`;
-    expect(await runCommand(["replay", some, "--to", nowhere, "--keep-headers"])).toEqual({
+    expect(await runHere(["replay", some, "--to", nowhere, "--keep-headers"])).toEqual({
       code: 1,
       stdout: "line 1: network: refused the connection\n1 sent, 0 answered 2xx, 1 not.\n",
       stderr: "",
@@ -176,7 +177,7 @@ describe("replay", () => {
 
 it("--json has times with one decimal, as events and the API have them", async () => {
   const file = recording([Buffer.from("{}")]);
-  const { stdout } = await runCommand(["replay", file, "--to", to, "--json"]);
+  const { stdout } = await runHere(["replay", file, "--to", to, "--json"]);
   expect(stdout.split("\n")[0]).toMatch(
     /^\{"line":1,"outcome":"success","status":204,"durationMs":\d+(?:\.\d)?\}$/,
   );
@@ -206,7 +207,7 @@ describe("readLines", () => {
       ["import", file, "--server", to],
       ["replay", file, "--to", to],
     ]) {
-      const { code, stderr } = await runCommand(args);
+      const { code, stderr } = await runHere(args);
       expect([args[0], code, stderr]).toEqual([args[0], 2, expect.stringContaining("Save it as UTF-8.")]);
       expect(stderr).toContain(file);
     }

@@ -1,7 +1,7 @@
 import { Readable, Writable } from "node:stream";
 import { vi } from "vitest";
-import { run } from "../../src/run.ts";
-import { terminalOf } from "../../src/terminal/terminal.ts";
+import { run } from "../../dist/run.js";
+import { terminalOf } from "../../dist/terminal/terminal.js";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 import type { CommandOptions, EndedCommand } from "./command.ts";
 
