@@ -7,6 +7,7 @@ import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 
 const database = await startPostgres({ fsync: "off" });
 const url = database?.url ?? "postgres://127.0.0.1/";
@@ -273,17 +274,17 @@ describe("countersign move", () => {
     const away = `postgres://127.0.0.1:${await freePort()}/db`;
     const empty = temporaryDirectory();
     const none = join(empty, "none");
-    const notThere = await runCommand(["move", none, "--store", away]);
+    const notThere = await runHere(["move", none, "--store", away]);
     expect([notThere.code, notThere.stderr]).toEqual([
       2,
       `countersign: There is no ${none}. Pass the directory of serve --data.\n`,
     ]);
-    const url = await runCommand(["move", "postgres://user:pa55word@127.0.0.1/db", "--store", away]);
+    const url = await runHere(["move", "postgres://user:pa55word@127.0.0.1/db", "--store", away]);
     expect([url.code, url.stderr]).toEqual([
       2,
       "countersign: What to move is a URL. Pass the directory of serve --data, without file:. The database to move into goes with --store.\n",
     ]);
-    const noStore = await runCommand(["move", empty, "--store", away]);
+    const noStore = await runHere(["move", empty, "--store", away]);
     expect(noStore.stderr).toMatch(
       /^countersign: .+ has no deliveries\.db, so it is not a directory of serve --data\./u,
     );
@@ -299,7 +300,7 @@ describe("countersign move", () => {
       ],
       [empty, "deliveries.db: EISDIR"],
     ] as const) {
-      const refused = await runCommand(["move", from, "--store", away]);
+      const refused = await runHere(["move", from, "--store", away]);
       expect([refused.code, refused.stderr.split("\n").length]).toEqual([2, 2]);
       expect(refused.stderr).toContain(what);
     }

@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { runCommand } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
 
 /** What a shell offers for each line, as the person at the prompt would have typed it so far. */
@@ -150,7 +151,7 @@ describe.each<[string, Complete]>([
 });
 
 it("completion of a shell that it does not know says which it knows", async () => {
-  const { code, stderr } = await runCommand(["completion", "tcsh"]);
+  const { code, stderr } = await runHere(["completion", "tcsh"]);
   expect(stderr).toContain("Allowed choices are bash, zsh, fish.");
   expect(code).toBe(2);
 });
