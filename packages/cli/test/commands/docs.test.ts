@@ -10,6 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { REJECTION_REASONS } from "@countersign/server";
 import { COMMAND_EXAMPLES } from "../../src/commands/examples.ts";
 import { runCommand, startServe } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { send } from "../../../server/test/support/http.ts";
 import { startReceiver } from "../../../server/test/support/receiver.ts";
@@ -186,13 +187,13 @@ describe("docs/cli.md", () => {
 
 describe(`--help${without}`, () => {
   it.each(Object.entries(COMMAND_EXAMPLES))("of %s has examples", async (command, examples) => {
-    const { code, stdout } = await runCommand([command, "--help"]);
+    const { code, stdout } = await runHere([command, "--help"]);
     expect(code).toBe(0);
     for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
   });
 
   it("of serve lists every fault that the sender knows", async () => {
-    const { stdout } = await runCommand(["serve", "--help"]);
+    const { stdout } = await runHere(["serve", "--help"]);
     for (const fault of FAULTS) expect(stdout).toContain(`\n  ${fault}\n`);
   });
 

@@ -10,6 +10,7 @@ import { SECRET, startReceiver } from "../../../server/test/support/receiver.ts"
 import { httpProxy } from "../../../sender/test/support/proxy.ts";
 import { closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { runCommand, startCommand, startServe } from "../support/command.ts";
+import { runHere } from "../support/run-here.ts";
 import { startSilentReceiver } from "../support/silent-receiver.ts";
 
 describe("--store of a database that is away", () => {
@@ -100,7 +101,7 @@ describe("--store of a database that is away", () => {
   );
 
   it("refuses a URL that cannot be read in words of the option, without the password", async () => {
-    const { code, stderr } = await runCommand(["work", "--store", "postgres://user:pass#word@127.0.0.1/db"]);
+    const { code, stderr } = await runHere(["work", "--store", "postgres://user:pass#word@127.0.0.1/db"]);
     expect(stderr).toMatch(/^countersign: --store, or COUNTERSIGN_STORE, cannot be read: .*# as %23/);
     expect(stderr).not.toContain("pass#");
     expect(code).toBe(2);
@@ -402,7 +403,7 @@ describe.skipIf(database === undefined)(
         "--data",
       ],
     ])("refuses %j with a sentence that says what to do", async (args, words) => {
-      const { code, stderr } = await runCommand(args);
+      const { code, stderr } = await runHere(args);
       expect(stderr).toContain(words);
       expect(code).toBe(2);
     });
