@@ -1,20 +1,24 @@
 // Checks what would be published: writes and packs every public package, has publint and attw judge each tarball, then installs all of
-// them into empty projects, one of ES modules and one of CommonJS for each Node of NODE_VERSIONS. There it loads every entry point,
-// sends a message and a forgery through them, and has an event go from the client through the command to a receiver.
+// them into an empty project for each Node of NODE_VERSIONS. Beside what is installed there stand ES modules and CommonJS, each in a
+// folder that says so. In both it loads every entry point, sends a message and a forgery through them, and has an event go from the
+// client through the command to a receiver.
 // Prints a line for each check and ends with "N passed, N failed".
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { spawnArguments } from "./command-files.mjs";
 import { publicPackages } from "./public-packages.mjs";
-import { writePublishable } from "./publishable.mjs";
+import { packPublishable } from "./publishable.mjs";
 import { withRegistry } from "./registry-trouble.mjs";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
+// By their files: pnpm takes as long to start them as they take.
+const PUBLINT = join(root, "node_modules/publint/src/cli.js");
+const ATTW = join(root, "node_modules/@arethetypeswrong/cli/dist/index.js");
 /** The lowest of both ranges in "engines", and the newest of each major version. */
 const NODE_VERSIONS = ["20.19.0", "20", "22.12.0", "22", "24", "26"];
 
@@ -64,7 +68,7 @@ async function main() {
   await once(receiver, "listening");
   const to = "http://127.0.0.1:" + receiver.address().port;
   const options = ["--to", to, "--secret", "dev", "--port", "0", "--data", "data", "--json"];
-  const command = spawn(process.execPath, ["node_modules/countersign/dist/bin.js", "serve", ...options]);
+  const command = spawn(process.execPath, ["../node_modules/countersign/dist/bin.js", "serve", ...options]);
   command.stderr.pipe(process.stderr);
   // Nothing here takes as long, and nothing outlives this.
   setTimeout(() => fail(new Error("No event arrived within a minute.")), 60_000).unref();
@@ -92,11 +96,11 @@ function fail(error) {
 main().catch(fail);
 `;
 
-/** The two kinds of project: how each loads the packages. */
+/** The two kinds of modules: how each loads the packages. */
 const KINDS = {
   module: {
     type: "module",
-    title: "ES module",
+    title: "ES modules",
     imports: `import { verifyWebhook } from "@countersign/express";
 import { sign } from "@countersign/core";
 import { createTestSender } from "@countersign/sender/testing";
@@ -132,33 +136,30 @@ function run(command, args, options) {
   return execute(program, given, { ...options, ...ofSystem });
 }
 
-/** Runs a command in a project with a version of Node, and says which one it was. */
-async function onNode(version, cwd, command) {
-  const { stdout } = await run(
-    "npx",
-    ["-y", "-p", `node@${version}`, "-c", `node -p process.version && ${command}`],
-    {
-      cwd,
-    },
-  );
-  const [used = ""] = stdout.split("\n");
+/** Where a version of Node is. `npx` takes as long as what it starts, so it runs once for each. */
+async function nodeOf(version) {
+  const { stdout } = await run("npx", ["-y", "-p", `node@${version}`, "-c", "node -p process.execPath"], {
+    cwd: tmpdir(),
+  });
+  const node = stdout.trim();
+  const used = (await run(node, ["--version"])).stdout.trim();
   if (!`${used}.`.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
-  return used;
+  return { node, used };
 }
 
-/** Installs what a project names. */
-async function install(version, project) {
-  const command = "npm install --no-audit --no-fund --ignore-scripts --prefer-offline";
-  const { used, error } = await withRegistry(
+/** Installs what a project names, with the npm of this machine on another Node. */
+async function install(node, project) {
+  const options = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
+  const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) };
+  const error = await withRegistry(
     () =>
-      onNode(version, project, command).then(
-        (used) => ({ used }),
-        (error) => ({ error }),
+      run("npm", ["install", ...options], { cwd: project, env }).then(
+        () => undefined,
+        (error) => error,
       ),
-    (ended) => String(ended.error?.stderr ?? ended.error ?? ""),
+    (error) => String(error?.stderr ?? error ?? ""),
   );
   if (error) throw error;
-  return used;
 }
 
 async function check(name, action) {
@@ -182,29 +183,24 @@ function entryPoints({ name, exports }) {
 const work = await mkdtemp(join(tmpdir(), "countersign-packages-"));
 try {
   const packages = publicPackages();
-  const tarballs = {};
-  for (const { name, folder, manifest } of packages) {
-    const publishable = join(work, "publishable", name);
-    await writePublishable(folder, publishable);
-    const destination = join(work, manifest.name.replace("/", "-"));
-    await mkdir(destination);
-    await run("npm", ["pack", "--pack-destination", destination], { cwd: publishable });
-    const tarball = join(destination, (await readdir(destination))[0]);
-    tarballs[manifest.name] = tarball;
+  const publishable = join(work, "publishable");
+  await mkdir(publishable);
+  const tarballs = await packPublishable(publishable);
+  for (const { manifest } of packages) {
+    const tarball = tarballs.get(manifest.name);
     await check(`${manifest.name}: publint`, async () => {
-      await run("pnpm", ["exec", "publint", tarball, "--strict"], { cwd: root });
+      await run(process.execPath, [PUBLINT, tarball, "--strict"], { cwd: root });
     });
     await check(`${manifest.name}: types resolve for every importer`, async () => {
       const entries = Object.keys(manifest.exports).filter((path) => !path.endsWith(".json"));
-      await run("pnpm", ["exec", "attw", tarball, "--profile", "esm-only", "--entrypoints", ...entries], {
-        cwd: root,
-      });
+      const options = ["--profile", "esm-only", "--entrypoints", ...entries];
+      await run(process.execPath, [ATTW, tarball, ...options], { cwd: root });
     });
     await check(
       `${manifest.name}: contains a licence, a README and the build, and nothing else`,
       async () => {
         // By its name alone: some programs called tar take what is before a colon for a host.
-        const { stdout } = await run("tar", ["-tzf", basename(tarball)], { cwd: destination });
+        const { stdout } = await run("tar", ["-tzf", basename(tarball)], { cwd: dirname(tarball) });
         const contained = stdout.split(/\r?\n/);
         for (const file of [
           "package/LICENSE",
@@ -220,7 +216,7 @@ try {
     );
   }
 
-  const files = Object.fromEntries(Object.entries(tarballs).map(([name, path]) => [name, `file:${path}`]));
+  const files = Object.fromEntries([...tarballs].map(([name, path]) => [name, `file:${path}`]));
   // The optional ones too: some entry points need them.
   const peers = Object.fromEntries(
     packages.flatMap(({ manifest }) => Object.entries(manifest.peerDependencies ?? {})),
@@ -228,22 +224,34 @@ try {
   const dependencies = { ...peers, ...files };
   const names = packages.flatMap(({ manifest }) => entryPoints(manifest));
   for (const version of NODE_VERSIONS) {
+    const project = join(work, `node-${version}`);
+    await mkdir(project);
+    await writeFile(
+      join(project, "package.json"),
+      JSON.stringify({ private: true, dependencies, overrides: files }),
+    );
+    // As long as it is not known, what runs on it fails.
+    let node = `node@${version}`;
+    await check(`every tarball installs in an empty project on Node ${version}`, async () => {
+      const found = await nodeOf(version);
+      node = found.node;
+      await install(node, project);
+      return found.used;
+    });
     for (const kind of Object.values(KINDS)) {
-      const project = join(work, `${kind.type}-${version}`);
-      await mkdir(project);
-      const manifest = { private: true, type: kind.type, dependencies, overrides: files };
-      await writeFile(join(project, "package.json"), JSON.stringify(manifest));
-      await writeFile(join(project, "load.js"), kind.load(JSON.stringify(names)));
-      await writeFile(join(project, "round-trip.js"), `${kind.imports}\n${ROUND_TRIP}`);
-      await writeFile(join(project, "whole-way.js"), `${kind.imports}\n${WHOLE_WAY}`);
-      const where = `in an empty ${kind.title} project on Node ${version}`;
-      await check(`every tarball installs ${where}`, () => install(version, project));
-      await check(`every entry point loads ${where}`, () => onNode(version, project, "node load.js"));
-      await check(`a message makes the round trip ${where}`, () =>
-        onNode(version, project, "node round-trip.js"),
-      );
-      await check(`an event goes from the client through the command to a receiver ${where}`, () =>
-        onNode(version, project, "node whole-way.js"),
+      const folder = join(project, kind.type);
+      await mkdir(folder);
+      await writeFile(join(folder, "package.json"), JSON.stringify({ type: kind.type }));
+      await writeFile(join(folder, "load.js"), kind.load(JSON.stringify(names)));
+      await writeFile(join(folder, "round-trip.js"), `${kind.imports}\n${ROUND_TRIP}`);
+      await writeFile(join(folder, "whole-way.js"), `${kind.imports}\n${WHOLE_WAY}`);
+      const where = `in ${kind.title} on Node ${version}`;
+      const runs = (file) => async () => void (await run(node, [file], { cwd: folder }));
+      await check(`every entry point loads ${where}`, runs("load.js"));
+      await check(`a message makes the round trip ${where}`, runs("round-trip.js"));
+      await check(
+        `an event goes from the client through the command to a receiver ${where}`,
+        runs("whole-way.js"),
       );
     }
   }

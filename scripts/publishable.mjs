@@ -2,6 +2,7 @@
 // is bundled. Each entry point is one file, and what several of them load is in shared ones, so that a class is the same
 // class wherever it is imported from. Declarations stay as tsc writes them.
 //   node scripts/publishable.mjs FOLDER    writes all of them below a folder, one in each
+import { execFile } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -13,7 +14,9 @@ import {
 } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { rolldown } from "rolldown";
+import { spawnArguments } from "./command-files.mjs";
 import { publicPackages } from "./public-packages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -80,6 +83,25 @@ async function writeBundle(folder, target, files) {
     },
   });
   await bundle.close();
+}
+
+/**
+ * Packs every public package as it is published. One npm packs all of them: it takes longer to start than to pack one.
+ *
+ * @param {string} target - An empty folder, for the packages and `tarballs`.
+ * @returns {Promise<Map<string, string>>} the tarball of each package, by its name
+ */
+export async function packPublishable(target) {
+  const packages = publicPackages();
+  const folders = packages.map(({ name }) => join(target, name));
+  await Promise.all(packages.map(({ folder }, index) => writePublishable(folder, folders[index])));
+  const tarballs = join(target, "tarballs");
+  mkdirSync(tarballs);
+  const args = ["pack", "--pack-destination", tarballs, ...folders];
+  const [program, given, options] = spawnArguments("npm", args);
+  await promisify(execFile)(program, given, { cwd: target, ...options });
+  const fileOf = ({ name, version }) => `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
+  return new Map(packages.map(({ manifest }) => [manifest.name, join(tarballs, fileOf(manifest))]));
 }
 
 /**

@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { promisify } from "node:util";
 
 const execute = promisify(execFile);
@@ -25,10 +24,9 @@ interface Packed {
   readonly manifest: object;
 }
 
-/** Serves the tarballs of a folder as the npm registry would, so that a page's install lines work as they are written. */
-export async function startRegistry(folder: string): Promise<Registry> {
-  const files = await readdir(folder);
-  const packed = await Promise.all(files.map((file) => readPacked(join(folder, file))));
+/** Serves tarballs as the npm registry would, so that a page's install lines work as they are written. */
+export async function startRegistry(tarballs: readonly string[]): Promise<Registry> {
+  const packed = await Promise.all(tarballs.map(readPacked));
   const byName = new Map(packed.map((one) => [one.name, one]));
   const server = createServer((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? "/", url).pathname).slice(1);

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
-import { publicPackages } from "../../../scripts/public-packages.mjs";
-import { writePublishable } from "../../../scripts/publishable.mjs";
+import { packPublishable } from "../../../scripts/publishable.mjs";
 import { startRegistry } from "./registry.ts";
 import { cleanEnvironment, run } from "./run.ts";
 
@@ -26,20 +25,15 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** Bundles and packs every public package as it is published, serves the tarballs as a registry does, and installs the command from them. */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   const work = await mkdtemp(join(tmpdir(), "countersign-hosts-"));
-  const tarballs = join(work, "tarballs");
-  await mkdir(tarballs);
   const { packageManager } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     packageManager: string;
   };
   // By its path, since what starts the tests need not have it.
   const found = await run(`npx -y -p ${packageManager} -c "command -v pnpm"`, { folder: root });
   const pnpm = found.split("\n").find((line) => line.startsWith("/")) ?? "pnpm";
-  for (const { name, folder } of publicPackages()) {
-    const publishable = join(work, "publishable", name);
-    await writePublishable(folder, publishable);
-    await run(`npm pack --pack-destination "${tarballs}"`, { folder: publishable });
-  }
-  const registry = await startRegistry(tarballs);
+  const publishable = join(work, "publishable");
+  await mkdir(publishable);
+  const registry = await startRegistry([...(await packPublishable(publishable)).values()]);
   const close = async (): Promise<void> => {
     await registry.close();
     await rm(work, { recursive: true, force: true, maxRetries: 3 });
