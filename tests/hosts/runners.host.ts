@@ -2,12 +2,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { expectCertified } from "./support/certify-host.ts";
 import { commandsIn, readPage } from "./support/page.ts";
 import { programFolder } from "./support/program.ts";
-import { createProject, follow, MANAGERS, type Manager, type Project } from "./support/project.ts";
+import { CHOSEN, createProject, follow, TYPES, type Manager, type Project } from "./support/project.ts";
 import { freePort } from "../support/free-port.ts";
 
 const START = "docs/start/index.md";
 const PAGE = "docs/guides/testing.md";
-const TYPES = "npm install --save-dev @types/node";
 const TEST = "test/webhooks.test.ts";
 
 interface Runner {
@@ -37,9 +36,8 @@ const RUNNERS: readonly Runner[] = [
 
 /** The app of the start page, and the test of the runner's section. */
 async function prepare(manager: Manager, { section, from, isCommonJs }: Runner): Promise<Project> {
-  const project = await createProject(manager);
+  const project = await createProject(manager, TYPES);
   if (isCommonJs === true) await project.run("npm pkg delete type");
-  await project.run(TYPES);
   await follow(
     project,
     readPage(START, "express").filter((block) => block.section === "1. Verify"),
@@ -62,7 +60,7 @@ function commandOf({ section }: Runner): string {
 }
 
 describe.each(RUNNERS)("$section", (runner) => {
-  it.each(MANAGERS)(
+  it.each(CHOSEN)(
     `passes as ${PAGE} shows it, installed with %s, and the receiver is certified`,
     async (manager) => {
       const project = await prepare(manager, runner);
@@ -166,7 +164,7 @@ describe("In Jest, in JavaScript", () => {
     return project;
   }
 
-  it.each(MANAGERS)(
+  it.each(CHOSEN)(
     "passes on this Node with the config that has Babel, installed with %s",
     async (manager) => {
       const project = await prepareCommonJs(manager, () => true);
@@ -174,7 +172,7 @@ describe("In Jest, in JavaScript", () => {
     },
   );
 
-  it.each(MANAGERS)("passes on Node 24 without a config, installed with %s", async (manager) => {
+  it.each(CHOSEN)("passes on Node 24 without a config, installed with %s", async (manager) => {
     const project = await prepareCommonJs(manager, (text) => !/babel|jest\.config/.test(text));
     const node = await programFolder("node@24", "node");
     const line = withoutConfig.replace(/^/, `PATH="${node}:$PATH" `);

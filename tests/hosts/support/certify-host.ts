@@ -1,6 +1,6 @@
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { commandsIn, readPage, type Block } from "./page.ts";
-import { createProject, follow, MANAGERS, type Manager, type Project } from "./project.ts";
+import { CHOSEN, createProject, follow, TYPES, type Manager, type Project } from "./project.ts";
 import { cleanEnvironment, runToStatus, type Running } from "./run.ts";
 import { freePort } from "../../support/free-port.ts";
 
@@ -26,25 +26,22 @@ export interface Host {
   readonly test?: string;
   /** Audits that the host's own parser fails before the receiver is asked. Default: none. */
   readonly failing?: readonly string[];
-  /** With which package managers. Default: both. */
+  /** With which package managers. Default: `CHOSEN`. */
   readonly managers?: readonly Manager[];
 }
 
-/** What every app in TypeScript on Node has. */
-const TYPES = "npm install --save-dev @types/node";
-
 /**
- * Installs the packed packages into an empty project, with npm and with pnpm, follows a page word by word but for its port, and
+ * Installs the packed packages into an empty project, follows a page word by word but for its port, and
  * audits the receiver by the page's own command.
  */
 export function certifyHost(name: string, host: Host): void {
   describe.each([name])("%s", () => {
-    it.each(host.managers ?? MANAGERS)(`is certified by ${host.page}, installed with %s`, async (manager) => {
+    it.each(host.managers ?? CHOSEN)(`is certified by ${host.page}, installed with %s`, async (manager) => {
       const port = await freePort();
       const withPort = (text: string): string => text.replaceAll("3000", String(port));
-      const project = await createProject(manager);
+      const project = await createProject(manager, TYPES);
       const blocks = readPage(host.page, host.framework).filter((block) => host.isOther?.(block) !== true);
-      for (const line of [TYPES, ...(host.present ?? [])]) await project.run(line);
+      for (const line of host.present ?? []) await project.run(line);
       const change = host.change ?? ((code: string): string => code);
       await follow(project, blocks, (code) => withPort(change(code)));
       for (const line of host.instead ?? []) await project.run(line);

@@ -12,6 +12,16 @@ export const MANAGERS = ["npm", "pnpm"] as const;
 /** One of them. */
 export type Manager = (typeof MANAGERS)[number];
 
+/**
+ * What most pages are followed with: pnpm, with which more can fail. In the mode `whole` of Vitest, as in `pnpm test:long`, with npm
+ * too.
+ */
+export const CHOSEN: readonly Manager[] =
+  process.env["COUNTERSIGN_WHOLE_HOSTS"] === "1" ? MANAGERS : ["pnpm"];
+
+/** What every app in TypeScript on Node has, and gets with the first that it installs. */
+export const TYPES = { "@types/node": "*" };
+
 /** An app that begins empty, and is filled from a page. */
 export interface Project {
   readonly folder: string;
@@ -30,8 +40,15 @@ export interface Project {
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const tsc = join(root, "node_modules/.bin/tsc");
 
-/** An empty project for `npm` or for `pnpm`, whose layout lets a file import only what the project itself names. */
-export async function createProject(manager: Manager): Promise<Project> {
+/**
+ * An empty project for `npm` or for `pnpm`, whose layout lets a file import only what the project itself names.
+ *
+ * @param devDependencies - What it names from the start.
+ */
+export async function createProject(
+  manager: Manager,
+  devDependencies: Readonly<Record<string, string>> = {},
+): Promise<Project> {
   const [work, registry] = [inject("work"), inject("registry")];
   const folder = await mkdtemp(join(work, `${manager}-`));
   const path = [inject("pnpm"), process.env["PATH"]].join(delimiter);
@@ -52,7 +69,10 @@ export async function createProject(manager: Manager): Promise<Project> {
     },
     compile: async () => void (await run(`"${tsc}" --project tsconfig.json`, options)),
   };
-  await project.write("package.json", JSON.stringify({ name: "app", private: true, type: "module" }));
+  await project.write(
+    "package.json",
+    JSON.stringify({ name: "app", private: true, type: "module", devDependencies }),
+  );
   await project.write(".npmrc", `@countersign:registry=${registry}\n`);
   await project.write(
     "pnpm-workspace.yaml",
