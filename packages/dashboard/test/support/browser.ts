@@ -132,22 +132,43 @@ export async function openPage(
   return page;
 }
 
-/** What axe-core finds wrong on a page, as short lines. */
-export async function violations(page: Page): Promise<readonly string[]> {
-  axeSource ??= readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-  await page.evaluate(axeSource);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run: (
-          options: object,
-        ) => Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>;
-      };
-    };
-    const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-    const { violations } = await axe.run({ runOnly: { type: "tag", values: tags } });
-    return violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
-    );
-  });
+/** What axe-core has, of which this is used. */
+interface Axe {
+  getRules(tags: readonly string[]): readonly { readonly ruleId: string; readonly tags: readonly string[] }[];
+  run(options: object): Promise<{
+    readonly violations: readonly {
+      readonly id: string;
+      readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+    }[];
+  }>;
+}
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/**
+ * What axe-core finds wrong on a page, as short lines.
+ *
+ * @param tag Looks only by the rules that have this tag, too.
+ */
+export async function violations(page: Page, tag?: string): Promise<readonly string[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) {
+    axeSource ??= readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+    await page.evaluate(axeSource);
+  }
+  return page.evaluate(
+    async ({ tags, tag }) => {
+      const { axe } = globalThis as unknown as { axe: Axe };
+      // By their names, axe-core also runs those that it takes for experimental.
+      const named = axe
+        .getRules(tags)
+        .filter((rule) => rule.tags.includes(tag ?? "") && !rule.tags.includes("experimental"))
+        .map(({ ruleId }) => ruleId);
+      const runOnly = tag === undefined ? { type: "tag", values: tags } : { type: "rule", values: named };
+      const { violations } = await axe.run({ runOnly });
+      return violations.flatMap(({ id, nodes }) =>
+        nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`),
+      );
+    },
+    { tags: TAGS, tag },
+  );
 }
