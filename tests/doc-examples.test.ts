@@ -15,7 +15,7 @@ let errors: readonly string[];
 beforeAll(async () => {
   const groups = Object.fromEntries(GROUPS.map((name) => [name, findExamples(name)]));
   errors = await typeCheck({ ...groups, core: [...(groups["core"] ?? []), WRONG] });
-});
+}, 300_000);
 
 describe.each(GROUPS)("the examples of %s", (name) => {
   it("compile, in doc comments and in the README", () => {

@@ -200,7 +200,7 @@ describe.each(COMPILERS)("TypeScript $version", ({ version, bin }) => {
   let texts: readonly string[];
   beforeAll(async () => {
     texts = await compileProjects(bin, projectsFor(version));
-  }, 180_000);
+  }, 300_000);
 
   /** What the compiler says of a file, without its path. */
   function said(file: string): readonly string[] {
