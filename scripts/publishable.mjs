@@ -100,8 +100,12 @@ export async function packPublishable(target) {
   const args = ["pack", "--pack-destination", tarballs, ...folders];
   const [program, given, options] = spawnArguments("npm", args);
   await promisify(execFile)(program, given, { cwd: target, ...options });
-  const fileOf = ({ name, version }) => `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
-  return new Map(packages.map(({ manifest }) => [manifest.name, join(tarballs, fileOf(manifest))]));
+  return new Map(packages.map(({ manifest }) => [manifest.name, join(tarballs, tarballOf(manifest))]));
+}
+
+/** What npm calls a package's tarball. */
+function tarballOf({ name, version }) {
+  return `${name.replace("@", "").replace("/", "-")}-${version}.tgz`;
 }
 
 /**
