@@ -16,7 +16,7 @@ export interface RunningCommand {
 }
 
 export interface CommandOptions {
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** How many files it may have open. Needs a POSIX system. */
