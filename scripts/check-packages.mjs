@@ -136,11 +136,24 @@ function run(command, args, options) {
   return execute(program, given, { ...options, ...ofSystem });
 }
 
+/** Runs what needs the registry, and runs it again where that did not answer. */
+async function runWithRegistry(...command) {
+  const { ended, error } = await withRegistry(
+    () =>
+      run(...command).then(
+        (ended) => ({ ended }),
+        (error) => ({ error }),
+      ),
+    ({ error }) => String(error?.stderr ?? error ?? ""),
+  );
+  if (error) throw error;
+  return ended;
+}
+
 /** Where a version of Node is. `npx` takes as long as what it starts, so it runs once for each. */
 async function nodeOf(version) {
-  const { stdout } = await run("npx", ["-y", "-p", `node@${version}`, "-c", "node -p process.execPath"], {
-    cwd: tmpdir(),
-  });
+  const options = ["-y", "-p", `node@${version}`, "-c", "node -p process.execPath"];
+  const { stdout } = await runWithRegistry("npx", options, { cwd: tmpdir() });
   const node = stdout.trim();
   const used = (await run(node, ["--version"])).stdout.trim();
   if (!`${used}.`.startsWith(`v${version}.`)) throw new Error(`it ran on ${used}`);
@@ -151,15 +164,7 @@ async function nodeOf(version) {
 async function install(node, project) {
   const options = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
   const env = { ...process.env, PATH: [dirname(node), process.env.PATH].join(delimiter) };
-  const error = await withRegistry(
-    () =>
-      run("npm", ["install", ...options], { cwd: project, env }).then(
-        () => undefined,
-        (error) => error,
-      ),
-    (error) => String(error?.stderr ?? error ?? ""),
-  );
-  if (error) throw error;
+  await runWithRegistry("npm", ["install", ...options], { cwd: project, env });
 }
 
 async function check(name, action) {
@@ -230,14 +235,14 @@ try {
       join(project, "package.json"),
       JSON.stringify({ private: true, dependencies, overrides: files }),
     );
-    // As long as it is not known, what runs on it fails.
-    let node = `node@${version}`;
+    let node;
     await check(`every tarball installs in an empty project on Node ${version}`, async () => {
       const found = await nodeOf(version);
       node = found.node;
       await install(node, project);
       return found.used;
     });
+    if (node === undefined) continue;
     for (const kind of Object.values(KINDS)) {
       const folder = join(project, kind.type);
       await mkdir(folder);

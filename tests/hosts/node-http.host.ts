@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { certifyHost } from "./support/certify-host.ts";
 import { readPage } from "./support/page.ts";
-import { createProject, follow, TYPES } from "./support/project.ts";
+import { createProject, follow, NODE_TYPES } from "./support/project.ts";
 
 const PAGE = "docs/guides/node-http.md";
 const SECRET = 'secret: "the shared secret",';
@@ -13,7 +13,7 @@ certifyHost("node:http", { page: PAGE, start: "node src/server.js" });
 
 it("node:http answers 500 and goes on while a dedupe store fails, as the page shows it", async () => {
   const port = await freePort();
-  const project = await createProject("npm", TYPES);
+  const project = await createProject("npm", NODE_TYPES);
   await follow(project, readPage(PAGE), (code) =>
     code.replace("3000", String(port)).replace(SECRET, `${SECRET}\n  ${AWAY}`),
   );

@@ -2,7 +2,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { expectCertified } from "./support/certify-host.ts";
 import { commandsIn, readPage } from "./support/page.ts";
 import { programFolder } from "./support/program.ts";
-import { CHOSEN, createProject, follow, TYPES, type Manager, type Project } from "./support/project.ts";
+import {
+  DEFAULT_MANAGERS,
+  createProject,
+  follow,
+  NODE_TYPES,
+  type Manager,
+  type Project,
+} from "./support/project.ts";
 import { freePort } from "../support/free-port.ts";
 
 const START = "docs/start/index.md";
@@ -36,7 +43,7 @@ const RUNNERS: readonly Runner[] = [
 
 /** The app of the start page, and the test of the runner's section. */
 async function prepare(manager: Manager, { section, from, isCommonJs }: Runner): Promise<Project> {
-  const project = await createProject(manager, TYPES);
+  const project = await createProject(manager, NODE_TYPES);
   if (isCommonJs === true) await project.run("npm pkg delete type");
   await follow(
     project,
@@ -60,7 +67,7 @@ function commandOf({ section }: Runner): string {
 }
 
 describe.each(RUNNERS)("$section", (runner) => {
-  it.each(CHOSEN)(
+  it.each(DEFAULT_MANAGERS)(
     `passes as ${PAGE} shows it, installed with %s, and the receiver is certified`,
     async (manager) => {
       const project = await prepare(manager, runner);
@@ -164,7 +171,7 @@ describe("In Jest, in JavaScript", () => {
     return project;
   }
 
-  it.each(CHOSEN)(
+  it.each(DEFAULT_MANAGERS)(
     "passes on this Node with the config that has Babel, installed with %s",
     async (manager) => {
       const project = await prepareCommonJs(manager, () => true);
@@ -172,7 +179,7 @@ describe("In Jest, in JavaScript", () => {
     },
   );
 
-  it.each(CHOSEN)("passes on Node 24 without a config, installed with %s", async (manager) => {
+  it.each(DEFAULT_MANAGERS)("passes on Node 24 without a config, installed with %s", async (manager) => {
     const project = await prepareCommonJs(manager, (text) => !/babel|jest\.config/.test(text));
     const node = await programFolder("node@24", "node");
     const line = withoutConfig.replace(/^/, `PATH="${node}:$PATH" `);

@@ -1,5 +1,5 @@
 // What a user has set for other programs, and tests or the processes that they start would follow. `COUNTERSIGN_TEST_…`, POSTGRES_URL,
-// POSTGRES_BIN and REDIS_URL are meant for the tests, and TZ is for `pnpm test:timezones`.
+// POSTGRES_BIN and REDIS_URL are meant for the tests. TZ stays: whoever sets it wants the tests in that time zone.
 const OF_OTHERS = [
   // Options of Node, and of what colours or logs.
   /^(NODE_OPTIONS|NODE_DEBUG|NODE_NO_WARNINGS|NODE_USE_ENV_PROXY|NODE_TLS_REJECT_UNAUTHORIZED|DEBUG)$/,

@@ -23,10 +23,13 @@ export interface Project {
 export async function compileProjects(bin: string, projects: readonly Project[]): Promise<string[]> {
   const folder = await mkdtemp(join(root, "tests/node_modules/.projects-"));
   try {
+    // TypeScript 5.4 takes a project of declarations alone, from which nothing is made, for one that was built.
+    const source = join(folder, "source.ts");
+    await writeFile(source, "export {};\n");
     const configs = await Promise.all(
       projects.map(async (project, index) => {
         const config = join(folder, `${index}.json`);
-        await writeFile(config, JSON.stringify(project));
+        await writeFile(config, JSON.stringify({ ...project, files: [...project.files, source] }));
         return config;
       }),
     );

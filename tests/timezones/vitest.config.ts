@@ -31,6 +31,12 @@ for (const file of FILES)
   if (!existsSync(join(root, file)))
     throw new Error(`${file} does not exist. Correct FILES in tests/timezones/vitest.config.ts.`);
 
+// Where there is a server. In one zone: a store has times as numbers, and each test of this takes a schema of its own.
+const allOnPostgres = onPostgres.test?.include ?? [];
+const onPostgresToo = allOnPostgres.filter((file) => file === "test/calls.test.ts");
+if (allOnPostgres.length > 0 && onPostgresToo.length === 0)
+  throw new Error(`The tests on PostgreSQL have no calls.test.ts. Correct tests/timezones/vitest.config.ts.`);
+
 // `npm test` runs these in the machine's own.
 const others = ZONES.filter((zone) => canonical(zone) !== ownZone());
 const report = process.env["VITEST_REPORT"];
@@ -48,12 +54,11 @@ export default defineConfig({
           setupFiles: join(root, "packages/server/test/support/each-file.ts"),
         }),
       ),
-      // In one zone: a store has times as numbers, and each test of this takes a schema of its own.
       ...others.slice(0, 1).map((zone) => ({
         test: {
           ...onPostgres.test,
           name: `${zone}, on PostgreSQL`,
-          include: onPostgres.test?.include?.filter((file) => file === "test/calls.test.ts") ?? [],
+          include: onPostgresToo,
           env: { ...onPostgres.test?.env, TZ: zone },
         },
       })),

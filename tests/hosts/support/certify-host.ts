@@ -1,6 +1,13 @@
 import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { commandsIn, readPage, type Block } from "./page.ts";
-import { CHOSEN, createProject, follow, TYPES, type Manager, type Project } from "./project.ts";
+import {
+  DEFAULT_MANAGERS,
+  createProject,
+  follow,
+  NODE_TYPES,
+  type Manager,
+  type Project,
+} from "./project.ts";
 import { cleanEnvironment, runToStatus, type Running } from "./run.ts";
 import { freePort } from "../../support/free-port.ts";
 
@@ -26,7 +33,7 @@ export interface Host {
   readonly test?: string;
   /** Audits that the host's own parser fails before the receiver is asked. Default: none. */
   readonly failing?: readonly string[];
-  /** With which package managers. Default: `CHOSEN`. */
+  /** With which package managers. Default: `DEFAULT_MANAGERS`. */
   readonly managers?: readonly Manager[];
 }
 
@@ -36,22 +43,25 @@ export interface Host {
  */
 export function certifyHost(name: string, host: Host): void {
   describe.each([name])("%s", () => {
-    it.each(host.managers ?? CHOSEN)(`is certified by ${host.page}, installed with %s`, async (manager) => {
-      const port = await freePort();
-      const withPort = (text: string): string => text.replaceAll("3000", String(port));
-      const project = await createProject(manager, TYPES);
-      const blocks = readPage(host.page, host.framework).filter((block) => host.isOther?.(block) !== true);
-      for (const line of host.present ?? []) await project.run(line);
-      const change = host.change ?? ((code: string): string => code);
-      await follow(project, blocks, (code) => withPort(change(code)));
-      for (const line of host.instead ?? []) await project.run(line);
-      const running = await startHost(host, project, port);
-      onTestFinished(() => running.stop());
-      if (host.test !== undefined) await project.run(host.test);
-      const command = commandsIn(blocks).find((line) => line.startsWith("npx countersign certify "));
-      expect(command).toBeDefined();
-      await expectCertified(withPort(command ?? ""), running, host.failing);
-    });
+    it.each(host.managers ?? DEFAULT_MANAGERS)(
+      `is certified by ${host.page}, installed with %s`,
+      async (manager) => {
+        const port = await freePort();
+        const withPort = (text: string): string => text.replaceAll("3000", String(port));
+        const project = await createProject(manager, NODE_TYPES);
+        const blocks = readPage(host.page, host.framework).filter((block) => host.isOther?.(block) !== true);
+        for (const line of host.present ?? []) await project.run(line);
+        const change = host.change ?? ((code: string): string => code);
+        await follow(project, blocks, (code) => withPort(change(code)));
+        for (const line of host.instead ?? []) await project.run(line);
+        const running = await startHost(host, project, port);
+        onTestFinished(() => running.stop());
+        if (host.test !== undefined) await project.run(host.test);
+        const command = commandsIn(blocks).find((line) => line.startsWith("npx countersign certify "));
+        expect(command).toBeDefined();
+        await expectCertified(withPort(command ?? ""), running, host.failing);
+      },
+    );
   });
 }
 

@@ -13,14 +13,14 @@ export const MANAGERS = ["npm", "pnpm"] as const;
 export type Manager = (typeof MANAGERS)[number];
 
 /**
- * What most pages are followed with: pnpm, with which more can fail. In the mode `whole` of Vitest, as in `pnpm test:long`, with npm
+ * What most pages are followed with: pnpm, which is stricter. In the mode `whole` of Vitest, as in `pnpm test:long`, with npm
  * too.
  */
-export const CHOSEN: readonly Manager[] =
+export const DEFAULT_MANAGERS: readonly Manager[] =
   process.env["COUNTERSIGN_WHOLE_HOSTS"] === "1" ? MANAGERS : ["pnpm"];
 
 /** What every app in TypeScript on Node has, and gets with the first that it installs. */
-export const TYPES = { "@types/node": "*" };
+export const NODE_TYPES = { "@types/node": "*" };
 
 /** An app that begins empty, and is filled from a page. */
 export interface Project {

@@ -23,6 +23,7 @@ const engines = manifest.engines.node;
 const UNKNOWN_OWNER = /^countersign: This system cannot tell who may write .*\n/;
 
 /** One line, on standard error, and exit code 2. */
+/** @param run `runCommand` where a process of its own matters: what it holds, reads, loads or waits for. */
 async function expectUsageError(
   args: readonly string[],
   message: string | RegExp,

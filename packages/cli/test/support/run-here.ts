@@ -2,7 +2,7 @@ import { Readable, Writable } from "node:stream";
 import { vi } from "vitest";
 import { run } from "../../dist/run.js";
 import { terminalOf } from "../../dist/terminal/terminal.js";
-import { temporaryDirectory } from "../../../../tests/support/resources.ts";
+import { cleanUp, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import type { CommandOptions, EndedCommand } from "./command.ts";
 
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK"] as const;
@@ -19,15 +19,17 @@ export async function runHere(
   const host = { stdin: Readable.from([Buffer.from(stdin)]), stdout, stderr, env, cwd: () => cwd };
   const others = SIGNALS.map((name) => new Set(process.listeners(name)));
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-  try {
-    const code = await run(args, terminalOf(host as unknown as NodeJS.Process));
-    return { code, stdout: stdout.text, stderr: stderr.text };
-  } finally {
+  // A process of its own would have ended.
+  const restore = (): void => {
     vi.unstubAllEnvs();
-    // A process of its own would have ended.
     for (const [index, name] of SIGNALS.entries())
       for (const heeds of process.listeners(name)) if (!others[index]?.has(heeds)) process.off(name, heeds);
-  }
+  };
+  // Also where it does not end, and the time of the test does.
+  cleanUp(restore);
+  const code = await run(args, terminalOf(host as unknown as NodeJS.Process));
+  restore();
+  return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
 class Output extends Writable {

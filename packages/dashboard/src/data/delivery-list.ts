@@ -171,7 +171,7 @@ export class DeliveryList {
   /** While held, nothing in the list changes its place: new rows wait. */
   hold(held: boolean): void {
     this.#held = held;
-    if (!held) this.#changed();
+    if (!held && (this.#outdated || this.#arrived.size + this.#unmatched.size > 0)) this.#changed();
   }
 
   /** Has the list read anew as soon as nothing is looked at: it has rows that are no longer kept. */

@@ -80,6 +80,7 @@ describe.skipIf(missing)(`accessibility, by axe-core${why}`, () => {
     const page = await openPage(server.url);
     for (const width of [375, 900, 1280, 2560]) {
       await page.setViewportSize({ width, height: 800 });
+      await page.reload();
       for (const hash of [
         "deliveries",
         "send",

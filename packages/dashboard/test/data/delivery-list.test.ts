@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DeliveryList } from "../../src/data/delivery-list.ts";
 import { readFilter } from "../../src/data/filter.ts";
+import { watch } from "../../src/signals/signals.ts";
 import type { LiveEvent } from "../../src/shapes/types.ts";
 import { startWithDeliveries } from "../support/load.ts";
 
@@ -69,6 +70,42 @@ describe("the list of deliveries", () => {
     await track("Later");
     list.receive(events.splice(0));
     await vi.waitFor(() => expect([list.total.value, list.all.value]).toEqual([count + 1, count + 1]));
+  });
+
+  it("gives a row its place when it is drawn, and none where it is held by then, until it is released", async () => {
+    const { list, server } = await listOf(3, 1_000);
+    const events: LiveEvent[] = [];
+    server.subscribe((event) => void events.push(event as LiveEvent));
+    const idOf = async (name: string): Promise<string> =>
+      (await server.sender.track({ userId: "u1", event: name })).deliveries[0] ?? "";
+    const [first, second] = [await idOf("First"), await idOf("Second")];
+    const isAbout = (event: LiveEvent, id: string): boolean =>
+      "delivery" in event && event.delivery.id === id;
+    const stop = watch(list.version, () => {
+      if (!list.rows.find(first) || list.find(second)) return;
+      // It has just been drawn, and is not drawn again so soon.
+      list.receive(events.filter((event) => isAbout(event, second)));
+      list.hold(true);
+    });
+    onTestFinished(stop);
+    list.receive(events.filter((event) => isAbout(event, first)));
+    await vi.waitFor(() => expect(list.waiting.value).toBe(1));
+    expect(list.rows.find(second)).toBeUndefined();
+    list.release();
+    expect(list.rows.find(second)).toBeDefined();
+  });
+
+  it("is read anew, though it was outdated just after it was drawn", async () => {
+    const { list } = await listOf(3, 1_000);
+    const load = vi.spyOn(list, "load");
+    let isOutdated = false;
+    const stop = watch(list.version, () => {
+      if (isOutdated) return;
+      isOutdated = true;
+      list.outdate();
+    });
+    onTestFinished(stop);
+    await vi.waitFor(() => expect(load).toHaveBeenCalledOnce());
   });
 
   it("does not count again what it is told of after it was counted", async () => {

@@ -163,6 +163,7 @@ export async function violations(page: Page, tag?: string): Promise<readonly str
         .getRules(tags)
         .filter((rule) => rule.tags.includes(tag ?? "") && !rule.tags.includes("experimental"))
         .map(({ ruleId }) => ruleId);
+      if (tag !== undefined && named.length === 0) throw new Error(`No rule has the tag ${tag}.`);
       const runOnly = tag === undefined ? { type: "tag", values: tags } : { type: "rule", values: named };
       const { violations } = await axe.run({ runOnly });
       return violations.flatMap(({ id, nodes }) =>
