@@ -16,6 +16,7 @@ const USAGE_ERRORS: ReadonlySet<string> = new Set([
   "SettingsError",
   "StoreError",
   "CallError",
+  "WebAssemblyError",
 ]);
 
 const NOT_NODE =
@@ -47,7 +48,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
       return 2;
     }
     if (error instanceof Error && error.name === "RuntimeError") {
-      terminal.complain("WebAssembly" in globalThis ? NOT_NODE : printable(error.message));
+      terminal.complain(NOT_NODE);
       return 2;
     }
     if (OLD_NODE.test(process.versions.node)) {

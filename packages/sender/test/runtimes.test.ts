@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { isWindows, noPosix } from "../../core/test/support/windows.ts";
 import { asData, resolvingBy } from "../../../tests/support/resolve-otherwise.ts";
 import { UNDER_PERMISSIONS } from "../../../tests/support/permission-model.ts";
 import { AS_BUN } from "./support/as-bun.ts";
@@ -41,6 +42,56 @@ it("a sender without WebAssembly is refused at its start: each attempt would fai
   );
   expect(stdout).toMatch(/^The sender needs WebAssembly.* Start Node without --jitless/);
 });
+
+it.skipIf(isWindows)(
+  `a sender without addresses for WebAssembly is refused at its start: each attempt would fail as if the network had lost it${noPosix}`,
+  async () => {
+    // Where Node finds too few, a newer one reserves none, and the sender gets as far as the undici of Bun.
+    const script = `
+      import { createSender } from "@countersign/sender";
+      const reserves = (() => { try { return !new WebAssembly.Memory({ initial: 1 }); } catch { return true; } })();
+      await createSender({ url: "http://127.0.0.1:1/" }).catch((error) => console.log(reserves, error.message));`;
+    const node = [process.execPath, "--import", AS_BUN, "--input-type=module", "--eval", script];
+    const { stdout } = await promisify(execFile)("sh", ["-c", 'ulimit -v 8000000; exec "$0" "$@"', ...node], {
+      cwd: import.meta.dirname,
+    });
+    expect(stdout).toMatch(
+      /^true The sender needs WebAssembly.* limit .*ulimit -v.* --disable-wasm-trap-handler|^false The sender runs on Node only/,
+    );
+  },
+);
+
+it.skipIf(isWindows)(
+  `an attempt for which WebAssembly has no addresses left says so, and not that the connection failed${noPosix}`,
+  async () => {
+    const script = `
+      import { once } from "node:events";
+      import { createServer } from "node:http";
+      import { createTransport } from "@countersign/sender";
+      // The undici of Node may have none either.
+      process.on("unhandledRejection", () => {});
+      const server = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const url = "http://127.0.0.1:" + server.address().port;
+      const transport = createTransport();
+      const taken = [];
+      try { while (taken.length < 10) taken.push(new WebAssembly.Memory({ initial: 1 })); } catch {}
+      const request = { url, headers: {}, body: new Uint8Array() };
+      const { outcome, code = "" } = await transport.send(request, { timeoutMs: 5_000 });
+      console.log(outcome, code);
+      process.exit();`;
+    // Of two memories, Node 20 has one itself.
+    const node = [process.execPath, "--input-type=module", "--eval", script];
+    const { stdout } = await promisify(execFile)(
+      "sh",
+      ["-c", 'ulimit -v 25000000; exec "$0" "$@"', ...node],
+      {
+        cwd: import.meta.dirname,
+      },
+    );
+    expect(stdout).toBe("network ERR_WASM_MEMORY\n");
+  },
+);
 
 describe("a store whose database, libsql, cannot be loaded", () => {
   /** The error of a sender on a platform, where the import of libsql fails with a code. */

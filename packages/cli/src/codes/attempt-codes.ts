@@ -18,6 +18,9 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
   ENOTFOUND: sh("nslookup example.com"),
   EAI_AGAIN: sh("nslookup example.com"),
   EMFILE: sh("ulimit -n 65536"),
+  ERR_WASM_MEMORY: sh(
+    "NODE_OPTIONS=--disable-wasm-trap-handler countersign serve --to http://localhost:3000/webhooks",
+  ),
   ERR_TIMEOUT: ts("await queue.add(req.body);\nres.sendStatus(204);"),
   ERR_ADDRESS_BLOCKED: sh(
     "countersign serve --to http://10.0.0.5:3000/webhooks   # without --block-private-networks",

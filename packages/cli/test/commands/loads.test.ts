@@ -122,3 +122,13 @@ it("without WebAssembly, a command that sends says which flags of Node it does n
   expect(stderr).toMatch(/^countersign: The sender needs WebAssembly.* Start Node without --jitless/);
   expect(code).toBe(2);
 });
+
+/** As with `ulimit -v`, where Node 20 may end before that, when its own undici is loaded. */
+const WITHOUT_ADDRESSES = `WebAssembly.Memory = class { constructor() { throw new RangeError("could not allocate memory"); } };`;
+
+it("without addresses for WebAssembly, a command that sends says which limit to raise, and not that this is no Node", async () => {
+  const env = { NODE_OPTIONS: `--import=${asData(WITHOUT_ADDRESSES)}` };
+  const { code, stderr } = await runCommand(["serve", "--to", "http://127.0.0.1:1/", "--port", "0"], { env });
+  expect(stderr).toMatch(/^countersign: The sender needs WebAssembly.* Raise the limit/);
+  expect(code).toBe(2);
+});

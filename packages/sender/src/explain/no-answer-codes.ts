@@ -41,6 +41,10 @@ const UNKNOWN: NoAnswer = {
   fix: "Read the attempt's message, and the log of the receiver.",
 };
 
+/** What helps where WebAssembly has no addresses left for its memory. */
+export const MORE_ADDRESSES =
+  "Raise the limit (ulimit -v), or start Node with --disable-wasm-trap-handler, which needs fewer.";
+
 /** Every code that an attempt without an answer can have, with its text. Other codes: {@link noAnswer}. */
 export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ECONNREFUSED: {
@@ -76,6 +80,12 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
     words: "could not be called: this process has too many open files",
     cause: "The limit of open files is lower than the connections and files in use.",
     fix: "Raise the limit with ulimit -n, or lower the concurrency of the destination.",
+  },
+  ERR_WASM_MEMORY: {
+    words: "could not be called: this process has no addresses left for WebAssembly",
+    cause:
+      "A limit is set on the addresses of the process. WebAssembly reads responses, and Node reserves some 10 GB of addresses for it, and on Node 20 as many again. It uses few of them.",
+    fix: MORE_ADDRESSES,
   },
   ERR_HTTP_PARSER: NOT_HTTP,
   UND_ERR_HEADERS_OVERFLOW: {

@@ -122,10 +122,14 @@ const CLEARER_MESSAGES: Readonly<Record<string, string>> = {
 /** What undici says when it breaks a connection because of a 100 or 101 that was not asked for. */
 const UNEXPECTED_INFORMATIONAL: ReadonlySet<string> = new Set(["bad response", "bad upgrade"]);
 
+/** What V8 says when it can reserve no addresses for the instance that undici makes with its first connection. */
+const NO_WASM_MEMORY = /\bCannot allocate Wasm memory\b/u;
+
 function codeOf(error: unknown): string {
   if (error instanceof errors.SocketError && UNEXPECTED_INFORMATIONAL.has(error.message)) {
     return "ERR_UNEXPECTED_INFORMATIONAL";
   }
+  if (isError(error) && NO_WASM_MEMORY.test(error.message)) return "ERR_WASM_MEMORY";
   return ownCodeOf(error) || (error instanceof errors.HTTPParserError ? "ERR_HTTP_PARSER" : "ERR_UNKNOWN");
 }
 

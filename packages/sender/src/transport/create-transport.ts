@@ -2,6 +2,7 @@ import { checkFunction, checkOptionNames, PROXY_SYNONYMS, type OptionNames } fro
 import { Agent } from "undici";
 import { type AddressPolicyOptions, checkAddressPolicy } from "./address-policy.ts";
 import { Agents } from "./agents.ts";
+import { MORE_ADDRESSES } from "../explain/no-answer-codes.ts";
 import { outcomeOfError } from "./classify.ts";
 import { FailedAddresses } from "./failed-addresses.ts";
 import { exchangeAlone } from "./exchange-alone.ts";
@@ -45,7 +46,8 @@ const OPTION_NAMES: OptionNames<TransportOptions> = {
  * - Redirects are not followed. At most 16 KiB of a response's headers and of its body are held.
  *
  * @throws TypeError when an option is wrong, or does not exist.
- * @throws RuntimeError where a runtime has something else in place of undici, as Bun has, or no WebAssembly, as Node with `--jitless`.
+ * @throws RuntimeError where a runtime has something else in place of undici, as Bun has.
+ * @throws WebAssemblyError where there is no WebAssembly, as on Node with `--jitless`, or no room for its memory, as with `ulimit -v`.
  * @example
  * ```ts
  * const transport = createTransport({ blockPrivateNetworks: true });
@@ -86,24 +88,51 @@ export function createTransport(options: TransportOptions = {}): Transport {
   };
 }
 
-/** This is not Node, or not all of it. */
+/** This is not Node. */
 class RuntimeError extends Error {
   override readonly name = "RuntimeError";
 }
 
-// Each attempt would fail otherwise, and be taken for one that the endpoint rejected, or that the network did not carry.
-function assertUndici(): void {
-  if (!("WebAssembly" in globalThis)) {
-    throw new RuntimeError(
-      "The sender needs WebAssembly, by which undici, its HTTP client, reads responses, and this process has none. " +
-        "Start Node without --jitless and without --no-expose-wasm.",
+/** undici cannot read responses in this process. */
+class WebAssemblyError extends Error {
+  override readonly name = "WebAssemblyError";
+
+  constructor(lack: string, advice: string, cause?: unknown) {
+    super(
+      `The sender needs WebAssembly, by which undici, its HTTP client, reads responses, and this process has ${lack}. ${advice}`,
+      { cause },
     );
   }
+}
+
+/** What this file uses of WebAssembly, of which the types of Node say nothing. */
+interface WebAssemblyLike {
+  readonly Memory: new (size: { readonly initial: number }) => object;
+}
+
+// Each attempt would fail otherwise, and be taken for one that the endpoint rejected, or that the network did not carry.
+function assertUndici(): void {
+  assertWebAssembly((globalThis as { readonly WebAssembly?: WebAssemblyLike }).WebAssembly);
   if (typeof (Agent.prototype as Partial<Agent>).dispatch === "function") return;
   throw new RuntimeError(
     "The sender runs on Node only: this runtime has another module in place of undici, the HTTP client. " +
       "To test a receiver here, make requests with signedRequest() of @countersign/core/testing.",
   );
+}
+
+function assertWebAssembly(available: WebAssemblyLike | undefined): void {
+  if (available === undefined)
+    throw new WebAssemblyError("none", "Start Node without --jitless and without --no-expose-wasm.");
+  try {
+    // As undici does with its first connection. Whatever its size, Node reserves some 10 GB of addresses for it.
+    void new available.Memory({ initial: 1 });
+  } catch (cause) {
+    throw new WebAssemblyError(
+      "no addresses left for its memory, since a limit is set on them",
+      MORE_ADDRESSES,
+      cause,
+    );
+  }
 }
 
 function parseConnectTimeout(ms = 5_000): number {
