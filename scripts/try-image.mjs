@@ -85,11 +85,11 @@ function start(args, env) {
 
 /** The health check as it stands, for a server on another port than the image's. */
 function isHealthy(port) {
-  const [, ...args] = execForm(textsOf(final, "HEALTHCHECK")[0]);
+  const [program, ...args] = execForm(textsOf(final, "HEALTHCHECK")[0]);
   try {
     execFileSync(
-      process.execPath,
-      args.map((text) => text.replaceAll(":4010", `:${port}`)),
+      program,
+      args.map((text) => text.replaceAll("/4010", `/${port}`)),
       { stdio: "ignore", ...user },
     );
     return true;

@@ -1,6 +1,12 @@
+import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { isWindows, noPosix } from "../../packages/core/test/support/windows.ts";
 import { execForm, readStages, textsOf, type Stage } from "../../scripts/dockerfile.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -42,6 +48,35 @@ describe("the image", () => {
     expect(execForm(textsOf(final, "ENTRYPOINT")[0] ?? "")).toEqual(["node", "/app/dist/bin.js"]);
     expect(execForm(textsOf(final, "CMD")[0] ?? "")).toEqual(["serve"]);
   });
+
+  it.skipIf(isWindows)(
+    `has a health check without a second Node, which took longer than its time on a tenth of a processor${noPosix}`,
+    async () => {
+      const paths: (string | undefined)[] = [];
+      let status = 200;
+      const server = createServer((request, response) => {
+        paths.push(request.url);
+        response.writeHead(status).end();
+      });
+      onTestFinished(() => void server.close());
+      await once(server.listen(0, "127.0.0.1"), "listening");
+      const { port } = server.address() as AddressInfo;
+      const [program = "", ...args] = execForm(textsOf(final, "HEALTHCHECK")[0] ?? "");
+      expect(program).not.toBe("node");
+      const here = args.map((text) => text.replaceAll("/4010", `/${port}`));
+      const check = (): Promise<unknown> =>
+        promisify(execFile)(program, here).then(
+          () => "healthy",
+          ({ code }: { readonly code: unknown }) => code,
+        );
+      expect(await check()).toBe("healthy");
+      status = 503;
+      expect(await check()).toBe(1);
+      await once(server.close(), "close");
+      expect(await check()).toBe(1);
+      expect(paths).toEqual(["/healthz", "/healthz"]);
+    },
+  );
 
   it("is built with the pinned package manager, from the lockfile", () => {
     const runs = textsOf(stages[0] as Stage, "RUN").join("\n");
