@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { run } from "./run.ts";
 import { survivesLostOutput } from "./terminal/output.ts";
-import { heedSignals, runsUntilToldToStop } from "./terminal/signals.ts";
+import { heedSignals, runsUntilToldToStop, waitsForReader } from "./terminal/signals.ts";
 import { terminalOf } from "./terminal/terminal.ts";
 
 heedSignals();
@@ -9,6 +9,11 @@ survivesLostOutput(process, runsUntilToldToStop);
 
 /** For output that is still being written. */
 const LAST_MOMENTS_MS = 250;
+
+/** What did not close in time, as the connections to a database that hangs, keeps no process that has nothing more to do. */
+function leaveSoon(): void {
+  setTimeout(() => process.exit(), LAST_MOMENTS_MS).unref();
+}
 
 let isDone = false;
 // Node leaves, and calls it success, when nothing is left that could settle what is awaited.
@@ -24,8 +29,8 @@ void run(process.argv.slice(2), terminalOf(process)).then((code) => {
   isDone = true;
   process.exitCode = code;
   if (!runsUntilToldToStop()) return;
-  // What did not close in time, as the connections to a database that hangs, keeps no process that was told to stop.
-  setTimeout(() => process.exit(), LAST_MOMENTS_MS).unref();
+  if (waitsForReader()) process.stdout.write("", leaveSoon);
+  else leaveSoon();
   // Else Node lets go of everything first, which takes a tenth of a second. In it, a signal that comes again would end the process.
   process.once("beforeExit", () => process.exit());
 });

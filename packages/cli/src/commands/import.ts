@@ -5,7 +5,7 @@ import { writeKeyArgument, serverArgument } from "./arguments.ts";
 import { examples } from "./examples.ts";
 import { concurrencyOption, headerOption, reachOf, type ReceiverFlags } from "./receiver-options.ts";
 import { createProgress } from "../terminal/progress.ts";
-import { stoppingText, untilToldToStop } from "../terminal/signals.ts";
+import { stoppingText, untilToldToEndEarly } from "../terminal/signals.ts";
 import { withoutRepeats } from "../terminal/without-repeats.ts";
 import { jsonLine, printable, type Terminal } from "../terminal/terminal.ts";
 
@@ -50,7 +50,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
   const { headers } = await reachOf(flags, terminal.cwd);
   const { CLOSE_MS, importFile } = await import("../import/import-calls.ts");
   const abort = new AbortController();
-  void untilToldToStop().then((signal) => {
+  void untilToldToEndEarly().then((signal) => {
     terminal.complain(stoppingText(signal, "sending the calls that were read", CLOSE_MS));
     abort.abort();
   });

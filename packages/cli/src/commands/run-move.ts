@@ -15,7 +15,7 @@ import {
 import type { DeliveryStore } from "@countersign/sender/store";
 import { savedSources } from "@countersign/server";
 import { UsageError } from "../errors/usage-error.ts";
-import { untilToldToStop } from "../terminal/signals.ts";
+import { untilToldToEndEarly } from "../terminal/signals.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { openSharedStore, placeOf, unlessStopped } from "./shared-store.ts";
 
@@ -34,7 +34,7 @@ const STEP = 100_000;
 export async function move(from: string, { store: url }: MoveFlags, terminal: Terminal): Promise<number> {
   const place = placeOfData(resolve(terminal.cwd, from), from);
   const abort = new AbortController();
-  const stop = untilToldToStop().then((signal) => {
+  const stop = untilToldToEndEarly().then((signal) => {
     terminal.complain(`${signal}: ends after the part that is under way. A second signal exits at once.`);
     abort.abort();
   });

@@ -14,6 +14,8 @@ export interface SlowReaderOptions {
   readonly onBehind?: () => void;
   /** Called when all that waited has been read, with the number of lines that were lost. */
   readonly onReadAgain?: (lost: number) => void;
+  /** Called when the process ends before its lines are read, with how many that may be: some may have gone into the pipe. */
+  readonly onUnread?: (lines: number) => void;
 }
 
 /**
@@ -23,24 +25,30 @@ export interface SlowReaderOptions {
 export function lineWriter(
   stream: NodeJS.WriteStream,
   fd: 1 | 2,
-  { mayLose, onBehind, onReadAgain }: SlowReaderOptions,
+  { mayLose, onBehind, onReadAgain, onUnread }: SlowReaderOptions,
 ): (line: string) => void {
   let isCutOff = true;
   let lost = 0;
+  let waiting = 0;
+  const written = (): void => void (waiting -= 1);
+  const tellUnread = (): void => {
+    if (stream.writableLength > 0) onUnread?.(lost + waiting);
+  };
+  let isWatched = false;
   const readAgain = (): void => {
     const lines = lost;
     lost = 0;
     onReadAgain?.(lines);
   };
-  let neverWaits = false;
   return (line) => {
     if (!stream.destroyed) {
-      if (!neverWaits && mayLose()) {
-        neverWaits = true;
-        doNotWaitFor(stream);
-      }
+      if (mayLose()) doNotWaitFor(stream);
       if (lost === 0 && (stream.writableLength < MAX_WAITING_BYTES || !mayLose())) {
-        stream.write(`${line}\n`);
+        waiting += 1;
+        stream.write(`${line}\n`, written);
+        if (isWatched || stream.writableLength === 0) return;
+        isWatched = true;
+        process.once("exit", tellUnread);
         return;
       }
       lost += 1;
@@ -66,11 +74,13 @@ interface InnerStream {
 /**
  * Node waits for each write to a terminal, and the process with it: for as long as the terminal is held with Ctrl-S, or the connection
  * that it belongs to is stuck. Only where Node has opened the terminal anew: else it would not wait for the other programs there, either.
+ * Outside of Windows, it does not wait for a pipe, until another process of Node that has the same pipe ends: that one puts back how
+ * the pipe was before. So this is said again before each line.
  */
 function doNotWaitFor(stream: NodeJS.WriteStream): void {
-  if (!stream.isTTY) return;
   const { _handle: handle } = stream as InnerStream;
-  if ((handle?.fd ?? 0) > 2) handle?.setBlocking?.(false);
+  const mayBeTold = stream.isTTY ? (handle?.fd ?? 0) > 2 : process.platform !== "win32";
+  if (mayBeTold) handle?.setBlocking?.(false);
 }
 
 /**

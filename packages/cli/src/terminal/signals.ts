@@ -39,10 +39,27 @@ export function heedSignals(pid: number = process.pid): void {
 const SAME_SIGNAL_MS = 250;
 
 let isRunning = false;
+let isPatient = true;
 
 /** Whether this command serves or works until a signal stops it. */
 export function runsUntilToldToStop(): boolean {
   return isRunning;
+}
+
+/**
+ * Whether this command keeps each of its lines, and ends when they are written: it has an end of its own, and was not told to stop
+ * before. Others wait for no reader.
+ */
+export function waitsForReader(): boolean {
+  return isPatient;
+}
+
+/** The same as {@link untilToldToStop}, for a command that has an end of its own, such as an import. */
+export async function untilToldToEndEarly(): Promise<string> {
+  isRunning = true;
+  const signal = await untilSignal();
+  isPatient = false;
+  return signal;
 }
 
 /**
@@ -52,11 +69,13 @@ export function runsUntilToldToStop(): boolean {
  *
  * @param asked Another way to ask it to stop, such as a key.
  */
-export function untilToldToStop(
-  asked?: Promise<string>,
-  platform: NodeJS.Platform = process.platform,
-): Promise<string> {
+export function untilToldToStop(asked?: Promise<string>, platform?: NodeJS.Platform): Promise<string> {
   isRunning = true;
+  isPatient = false;
+  return untilSignal(asked, platform);
+}
+
+function untilSignal(asked?: Promise<string>, platform: NodeJS.Platform = process.platform): Promise<string> {
   const names = stopSignals(platform);
   return new Promise((resolve) => {
     const stop = (reason: string): void => {

@@ -1,4 +1,13 @@
-import { closeSync, fstatSync, openSync, readSync, writeFileSync, writeSync } from "node:fs";
+import {
+  type BigIntStats,
+  closeSync,
+  fstatSync,
+  openSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { Socket } from "node:net";
 import { fileMessageOf } from "@countersign/protocol";
 import { makeFilePrivate } from "@countersign/sender";
 import { ServerError } from "../errors/server-error.ts";
@@ -8,6 +17,8 @@ import { iso } from "../shapes/times.ts";
 
 /** This many messages are recognised as already recorded. A retry arrives long before so many others. */
 const REMEMBERED = 100_000;
+/** How many bytes wait in this process for the reader of a pipe. */
+const MAX_WAITING_BYTES = 1_048_576;
 const NEWLINE = 0x0a;
 
 /** How {@link openRecorder} records. */
@@ -35,9 +46,22 @@ export interface Recorder {
  */
 export function openRecorder({ file, now, onError }: RecordingOptions): Recorder {
   const descriptor = openForAppending(file);
-  const recorded = fstatSync(descriptor).isFile() ? recordedBefore(descriptor) : new Set<string>();
+  const kind = kindOf(descriptor);
+  const recorded = kind.isFile() ? recordedBefore(descriptor) : new Set<string>();
   let writable = true;
   let closed = false;
+  const fail = (error: unknown): void => {
+    if (!writable) return;
+    writable = false;
+    onError(
+      new ServerError(
+        "ERR_RECORD_FILE",
+        `Nothing more is recorded into ${file}: ${fileMessageOf(error)}. ${kind.isFIFO() ? "Start its reader" : "Make room, or correct its permissions"}, and start again.`,
+        error,
+      ),
+    );
+  };
+  const output = kind.isFIFO() ? pipeOutput(descriptor, fail) : fileOutput(descriptor);
   return {
     record({ url, headers, body }) {
       const digest = digestOf(body);
@@ -47,24 +71,50 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
       if (recorded.size > REMEMBERED) recorded.delete(oldest);
       const at = iso(now());
       try {
-        // One short write, so that a kill leaves whole lines. One that ends early is continued, or throws.
-        writeFileSync(descriptor, formatRecordedRequest({ at, url, headers, body }));
+        output.append(formatRecordedRequest({ at, url, headers, body }));
       } catch (error) {
-        writable = false;
-        onError(
-          new ServerError(
-            "ERR_RECORD_FILE",
-            `Nothing more is recorded into ${file}: ${fileMessageOf(error)}. Make room, or correct its permissions, and start again.`,
-            error,
-          ),
-        );
+        fail(error);
       }
     },
     close() {
-      if (!closed) closeSync(descriptor);
+      if (!closed) output.close();
       closed = true;
     },
   };
+}
+
+/** Where the lines of a recording go. */
+interface Output {
+  /** Throws when the line cannot be written. */
+  append(line: string): void;
+  close(): void;
+}
+
+function fileOutput(descriptor: number): Output {
+  return {
+    // One short write, so that a kill leaves whole lines. One that ends early is continued, or throws.
+    append: (line) => writeFileSync(descriptor, line),
+    close: () => closeSync(descriptor),
+  };
+}
+
+/** A pipe takes some kilobytes. To wait until its reader takes more would hold up everything that this process does. */
+function pipeOutput(descriptor: number, onError: (error: unknown) => void): Output {
+  const pipe = new Socket({ fd: descriptor, readable: false });
+  pipe.on("error", onError);
+  return {
+    append(line) {
+      if (pipe.writableLength > MAX_WAITING_BYTES)
+        throw new Error("it is a pipe that is not read, and a mebibyte waits for its reader");
+      pipe.write(line);
+    },
+    close: () => pipe.destroySoon(),
+  };
+}
+
+/** Not with numbers: after those of a pipe, `realpathSync` of Node 20 takes a link for a pipe, and modules are not found. */
+function kindOf(descriptor: number): BigIntStats {
+  return fstatSync(descriptor, { bigint: true });
 }
 
 function openForAppending(file: string): number {
@@ -73,9 +123,9 @@ function openForAppending(file: string): number {
     // Recordings contain personal data, and their headers may contain credentials.
     descriptor = openSync(file, "a+", 0o600);
     // Windows opens folders, too.
-    if (fstatSync(descriptor).isDirectory()) throw new Error("EISDIR: it is a folder");
+    if (kindOf(descriptor).isDirectory()) throw new Error("EISDIR: it is a folder");
     // A device such as /dev/stdout keeps its mode.
-    if (fstatSync(descriptor).isFile()) {
+    if (kindOf(descriptor).isFile()) {
       makeFilePrivate(file);
       endLastLine(descriptor);
     }

@@ -1,5 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { sqliteStore } from "@countersign/sender";
@@ -8,6 +10,7 @@ import { formatRecordedRequest, parseRecordedRequest } from "@countersign/server
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { changedStore } from "../../../sender/test/support/changed-store.ts";
+import { isWindows, noPosix } from "../../../core/test/support/windows.ts";
 import { openRecorder } from "../../src/recording/recorder.ts";
 import { listsOpenFiles, openFilesIn } from "../../../../tests/support/open-files.ts";
 import { temporaryDirectory } from "../../../../tests/support/resources.ts";
@@ -80,6 +83,24 @@ describe("a recorder", () => {
     record(file, "first");
     expect(readFileSync(file, "utf8")).toBe(before);
   });
+
+  it.skipIf(isWindows)(
+    `of a pipe hides no module that is behind a link, as pnpm installs them${noPosix}`,
+    () => {
+      const folder = temporaryDirectory();
+      const pipe = join(folder, "pipe");
+      spawnSync("mkfifo", [pipe]);
+      mkdirSync(join(folder, "real"));
+      symlinkSync("real", join(folder, "link"));
+      for (const name of ["first.cjs", "second.cjs"])
+        writeFileSync(join(folder, "real", name), "module.exports = __filename;");
+      const load = createRequire(import.meta.url);
+      // Node remembers the folders in which it has found something.
+      const first = load(join(folder, "link", "first.cjs")) as string;
+      record(pipe);
+      expect(load(join(folder, "link", "second.cjs"))).toBe(join(dirname(first), "second.cjs"));
+    },
+  );
 
   it("goes on after a line that was cut by a kill, and records that message again", () => {
     const file = join(temporaryDirectory(), "recording.jsonl");
