@@ -32,9 +32,13 @@ export const FLAGS: readonly string[] = [
   "--js-flags=--expose-gc",
 ];
 
-/** Starts the browser; only where one is not `missing`. Whoever starts it closes it. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: browserPath ?? "", args: [...FLAGS] });
+/**
+ * Starts the browser; only where one is not `missing`. Whoever starts it closes it.
+ *
+ * @param flags - What it is given besides `FLAGS`.
+ */
+export function startBrowser(flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: browserPath ?? "", args: [...FLAGS, ...flags] });
 }
 
 function isExecutable(path: string): boolean {

@@ -28,7 +28,7 @@ describe.skipIf(missing)(`under load${why}`, () => {
 
   it("keeps few rows in the document, however many are in the list", { timeout: 120_000 }, async () => {
     const server = await startWithDeliveries(6_000);
-    const page = await openPage(server.url);
+    const page = await openPage(server.url, { alone: true });
     await page.getByRole("row").nth(5).waitFor();
     const empty = await heapOf(page);
     await scrollUntil(page, 6_000);

@@ -194,7 +194,7 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     async () => {
       const { server, track } = await startSetting();
       await track("Ordered");
-      const first = await openPage("about:blank");
+      const first = await openPage("about:blank", { alone: true });
       const context = first.context();
       // Without a window, a browser takes every tab for one that is looked at.
       await context.addInitScript(
@@ -226,7 +226,7 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
     async () => {
       const { server, track } = await startSetting();
       await track("Ordered");
-      const context = (await openPage("about:blank")).context();
+      const context = (await openPage("about:blank", { alone: true })).context();
       // Without a window, a browser takes every tab for one that is looked at.
       const pages: Page[] = [];
       for (let window = 0; window < 8; window += 1) {
@@ -247,8 +247,7 @@ describe.skipIf(missing)(`a network that fails${why}`, () => {
 
   it("a window whose neighbours were closed keeps its stream again, since it opened one every five seconds until it was looked at", async () => {
     const { server } = await startSetting();
-    const first = await openPage("about:blank");
-    await first.clock.install();
+    const first = await openPage("about:blank", { clock: true });
     let opened = 0;
     first.on("request", (request) => (opened += Number(request.url().includes("/api/events"))));
     await first.goto(server.url);

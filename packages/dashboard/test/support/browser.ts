@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page, Request } from "playwright-core";
+import type { Browser, BrowserContext, CDPSession, Page, Request } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
 import { missing, startBrowser } from "../../../../tests/support/browser.ts";
 
@@ -17,6 +17,8 @@ export interface View {
   readonly motion?: "reduce" | "no-preference";
   /** Time that a test advances, by `page.clock`. */
   readonly clock?: boolean;
+  /** Whether its context is its own, so that a test may change it and open tabs in it, and so is its process. */
+  readonly alone?: boolean;
   /** Script that runs before that of the page. */
   readonly init?: string;
   /** Errors on the console that belong to the test. */
@@ -26,7 +28,35 @@ export interface View {
 const require = createRequire(import.meta.url);
 let axeSource: string | undefined;
 let browser: Browser | undefined;
+let shared: Shared | undefined;
 const errors: string[] = [];
+
+/**
+ * The context in which tests have their first page, one after another. A page stays open in it, so that its process does, too:
+ * those that are opened beside it take two fifths of the processors' time that a process of their own takes.
+ */
+interface Shared {
+  readonly context: BrowserContext;
+  readonly session: CDPSession;
+}
+
+/** Whatever the port is, an address of this host is of the same site: Chromium has one process for all of a context. */
+const SITE = "http://127.0.0.1/";
+
+async function startShared(): Promise<Shared> {
+  const context = await newContext();
+  const stays = await context.newPage();
+  await stays.route(SITE, (route) => route.fulfill({ contentType: "text/html", body: "" }));
+  await stays.goto(SITE);
+  return { context, session: await context.newCDPSession(stays) };
+}
+
+/** Closes the pages of a test, and removes what they have kept. */
+async function clear({ context, session }: Shared): Promise<void> {
+  for (const page of context.pages().slice(1)) await page.close();
+  await session.send("Storage.clearDataForOrigin", { origin: "*", storageTypes: "all" });
+  await context.clearCookies();
+}
 
 /** The browser of this file. */
 function theBrowser(): Browser {
@@ -37,11 +67,14 @@ function theBrowser(): Browser {
 /** Starts one browser for all tests of a file. Anything on the console, and every violation of the policy, fails the test. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    if (!missing) browser = await startBrowser();
+    if (missing) return;
+    browser = await startBrowser(["--renderer-process-limit=1"]);
+    shared = await startShared();
   });
   afterAll(() => browser?.close());
   afterEach(async () => {
-    for (const context of browser?.contexts() ?? []) await context.close();
+    for (const context of browser?.contexts() ?? []) if (context !== shared?.context) await context.close();
+    if (shared) await clear(shared);
     expect(errors.splice(0)).toEqual([]);
   });
 }
@@ -94,7 +127,18 @@ export async function settled(page: Page, held?: RegExp): Promise<void> {
   });
 }
 
-/** Opens a page of its own context, and waits until it has settled. What goes wrong in it fails the test. */
+async function newContext(): Promise<BrowserContext> {
+  const context = await theBrowser().newContext({
+    viewport: { width: 1280, height: 800 },
+    reducedMotion: "reduce",
+    timezoneId: "UTC",
+    locale: "en-GB",
+  });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  return context;
+}
+
+/** Opens a page, and waits until it has settled. Two pages of a test share nothing. What goes wrong in it fails the test. */
 export async function openPage(
   url: string,
   {
@@ -105,21 +149,17 @@ export async function openPage(
     motion = "reduce",
     init,
     clock = false,
+    alone = clock,
     expected,
   }: View = {},
 ): Promise<Page> {
-  const context = await theBrowser().newContext({
-    viewport: { width, height },
-    colorScheme: scheme,
-    forcedColors,
-    reducedMotion: motion,
-    timezoneId: "UTC",
-    locale: "en-GB",
-  });
-  if (init !== undefined) await context.addInitScript(init);
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const isFree = shared?.context.pages().length === 1;
+  const context = shared && isFree && !alone ? shared.context : await newContext();
   if (clock) await context.clock.install();
   const page = await context.newPage();
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: scheme, forcedColors, reducedMotion: motion });
+  if (init !== undefined) await page.addInitScript(init);
   // As `PATIENT` of vitest.shared.ts: a wait ends with what it waits for.
   page.setDefaultTimeout(25_000);
   follow(page);
