@@ -48,7 +48,7 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     const { server } = await startSetting();
     const times: number[] = [];
     for (let run = 0; run < 5; run += 1) {
-      const page = await openPage(server.url);
+      const page = await openPage(server.url, { alone: true });
       await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
       times.push(
         Number(await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")),
@@ -62,7 +62,7 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
 
   it("has 100,000 rows in under 40 MB, under 150 of them in the document, and scrolls smoothly; older ones make the newest leave, which are read again", async () => {
     const server = await startWithDeliveries(104_000);
-    const page = await openPage(server.url);
+    const page = await openPage(server.url, { alone: true });
     await page.getByRole("row").nth(5).waitFor();
     const first = await page.getByRole("row").nth(1).innerText();
     await scrollUntil(page, 100_000);
@@ -96,7 +96,7 @@ describe.skipIf(missing)(`the page under load${why}`, () => {
     const server = await createServer({ to: receiver.url, secret: SECRET, port: 0 });
     onTestFinished(() => server.close({ deadlineMs: 1_000 }));
     await recordAll(server.url, 1, "First");
-    const page = await openPage(server.url);
+    const page = await openPage(server.url, { alone: true });
     await page.getByRole("row").filter({ hasText: "First" }).waitFor();
     const watched = await watch(page);
     const started = performance.now();
