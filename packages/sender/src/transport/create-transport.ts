@@ -120,12 +120,17 @@ function assertUndici(): void {
   );
 }
 
+/** Asked once: what is reserved is given back later. */
+let hasMemory = false;
+
 function assertWebAssembly(available: WebAssemblyLike | undefined): void {
+  if (hasMemory) return;
   if (available === undefined)
     throw new WebAssemblyError("none", "Start Node without --jitless and without --no-expose-wasm.");
   try {
     // As undici does with its first connection. Whatever its size, Node reserves some 10 GB of addresses for it.
     void new available.Memory({ initial: 1 });
+    hasMemory = true;
   } catch (cause) {
     throw new WebAssemblyError(
       "no addresses left for its memory, since a limit is set on them",
