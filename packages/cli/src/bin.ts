@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { run } from "./run.ts";
 import { survivesLostOutput } from "./terminal/output.ts";
-import { heedSignals, runsUntilToldToStop, waitsForReader } from "./terminal/signals.ts";
+import { heedSignals, runsUntilToldToStop, untilToldToEndEarly, waitsForReader } from "./terminal/signals.ts";
 import { terminalOf } from "./terminal/terminal.ts";
 
 heedSignals();
@@ -29,8 +29,10 @@ void run(process.argv.slice(2), terminalOf(process)).then((code) => {
   isDone = true;
   process.exitCode = code;
   if (!runsUntilToldToStop()) return;
-  if (waitsForReader()) process.stdout.write("", leaveSoon);
-  else leaveSoon();
+  if (waitsForReader()) {
+    process.stdout.write("", leaveSoon);
+    void untilToldToEndEarly().then(leaveSoon);
+  } else leaveSoon();
   // Else Node lets go of everything first, which takes a tenth of a second. In it, a signal that comes again would end the process.
   process.once("beforeExit", () => process.exit());
 });

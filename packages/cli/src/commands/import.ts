@@ -50,7 +50,10 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
   const { headers } = await reachOf(flags, terminal.cwd);
   const { CLOSE_MS, importFile } = await import("../import/import-calls.ts");
   const abort = new AbortController();
+  let isOver = false;
   void untilToldToEndEarly().then((signal) => {
+    // Then it only waits for the reader of its lines.
+    if (isOver) return;
     terminal.complain(stoppingText(signal, "sending the calls that were read", CLOSE_MS));
     abort.abort();
   });
@@ -81,6 +84,7 @@ async function run(file: string, flags: ImportFlags, terminal: Terminal): Promis
     else summarise(report, file, flags, terminal);
     return report.done && report.rejected === 0 ? 0 : 1;
   } finally {
+    isOver = true;
     progress.stop();
   }
 }

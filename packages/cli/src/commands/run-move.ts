@@ -34,7 +34,10 @@ const STEP = 100_000;
 export async function move(from: string, { store: url }: MoveFlags, terminal: Terminal): Promise<number> {
   const place = placeOfData(resolve(terminal.cwd, from), from);
   const abort = new AbortController();
+  let isOver = false;
   const stop = untilToldToEndEarly().then((signal) => {
+    // Then it only waits for the reader of its lines.
+    if (isOver) return;
     terminal.complain(`${signal}: ends after the part that is under way. A second signal exits at once.`);
     abort.abort();
   });
@@ -60,6 +63,7 @@ export async function move(from: string, { store: url }: MoveFlags, terminal: Te
     );
     return 1;
   } finally {
+    isOver = true;
     await sender.close();
   }
 }

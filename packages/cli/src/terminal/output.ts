@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { waitsForReader } from "./signals.ts";
 
 /** Why a stream failed when its reader has gone. On Windows, a pipe that was closed may be called EOF. */
 const READER_GONE: ReadonlySet<string | undefined> = new Set(["EPIPE", "EOF"]);
@@ -46,7 +47,7 @@ export function lineWriter(
       if (lost === 0 && (stream.writableLength < MAX_WAITING_BYTES || !mayLose())) {
         waiting += 1;
         stream.write(`${line}\n`, written);
-        if (isWatched || stream.writableLength === 0) return;
+        if (isWatched || onUnread === undefined || stream.writableLength === 0) return;
         isWatched = true;
         process.once("exit", tellUnread);
         return;
@@ -75,7 +76,7 @@ interface InnerStream {
  * Node waits for each write to a terminal, and the process with it: for as long as the terminal is held with Ctrl-S, or the connection
  * that it belongs to is stuck. Only where Node has opened the terminal anew: else it would not wait for the other programs there, either.
  * Outside of Windows, it does not wait for a pipe, until another process of Node that has the same pipe ends: that one puts back how
- * the pipe was before. So this is said again before each line.
+ * the pipe was before. So this is said again before each line; what waits already may wait for the reader once.
  */
 function doNotWaitFor(stream: NodeJS.WriteStream): void {
   const { _handle: handle } = stream as InnerStream;
@@ -92,7 +93,7 @@ function doNotWaitFor(stream: NodeJS.WriteStream): void {
  */
 export function survivesLostOutput(host: NodeJS.Process, continues: () => boolean): void {
   const { stdout, stderr } = host;
-  const complain = lineWriter(stderr, 2, { mayLose: continues });
+  const complain = lineWriter(stderr, 2, { mayLose: () => !waitsForReader() });
   let isTold = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (READER_GONE.has(error.code) && !continues()) return;

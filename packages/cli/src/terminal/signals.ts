@@ -54,12 +54,16 @@ export function waitsForReader(): boolean {
   return isPatient;
 }
 
-/** The same as {@link untilToldToStop}, for a command that has an end of its own, such as an import. */
-export async function untilToldToEndEarly(): Promise<string> {
+let toldToEndEarly: Promise<string> | undefined;
+
+/** The same as {@link untilToldToStop}, for a command that has an end of its own, such as an import. It may be asked again. */
+export function untilToldToEndEarly(): Promise<string> {
   isRunning = true;
-  const signal = await untilSignal();
-  isPatient = false;
-  return signal;
+  toldToEndEarly ??= untilSignal().then((signal) => {
+    isPatient = false;
+    return signal;
+  });
+  return toldToEndEarly;
 }
 
 /**

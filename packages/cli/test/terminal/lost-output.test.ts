@@ -11,7 +11,7 @@ import { bin } from "../../../../tests/support/command.ts";
 import { asData } from "../../../../tests/support/resolve-otherwise.ts";
 import { cleanUp, closing, temporaryDirectory } from "../../../../tests/support/resources.ts";
 import { type Receiver, SECRET, startReceiver } from "../../../server/test/support/receiver.ts";
-import { startCommand, startServe } from "../support/command.ts";
+import { startCommand, startServe, type RunningCommand } from "../support/command.ts";
 import { hasPseudoTerminals, startOnTerminal } from "../support/pty.ts";
 
 const FULL = "/dev/full";
@@ -178,7 +178,8 @@ const WITHOUT_LAST_MOMENTS = {
     globalThis.setTimeout = (run, ms, ...rest) => later(run, ms === 250 ? 0 : ms, ...rest);`)}`,
 };
 
-it.skipIf(isWindows)(`an import tells each rejected line also to a reader that is slow${WAITS}`, async () => {
+/** Starts an import of which so many lines are rejected and nobody reads that; it has ended but for its reader then. */
+async function startUnreadImport(rejected: number): Promise<RunningCommand> {
   const url = await startRejecting("bad");
   const file = join(temporaryDirectory(), "calls.jsonl");
   const line = (index: number): string =>
@@ -188,19 +189,39 @@ it.skipIf(isWindows)(`an import tells each rejected line also to a reader that i
       event: "E",
       timestamp: "2024-02-29T12:00:00Z",
     });
-  // A pipe takes some hundred kilobytes; their lines are more.
-  const rejected = 1_500;
   writeFileSync(file, Array.from({ length: 2 * rejected }, (_, index) => `${line(index)}\n`).join(""));
   const command = startCommand(["import", file, "--server", url, "--json"], { env: WITHOUT_LAST_MOMENTS });
   command.process.stdout.pause();
   const progress = `${file}.progress`;
   await expect.poll(() => existsSync(progress) && readFileSync(progress, "utf8")).toMatch(/"done": true/);
+  return command;
+}
+
+it.skipIf(isWindows)(`an import tells each rejected line also to a reader that is slow${WAITS}`, async () => {
+  // More than a pipe takes, and than waits for the reader of a server.
+  const rejected = 3_000;
+  const command = await startUnreadImport(rejected);
   command.process.stdout.resume();
   expect(await command.ended).toBe(1);
   const lines = command.stdout().trimEnd().split("\n");
   expect(lines.length).toBe(rejected + 1);
   expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ rejected, done: true });
 });
+
+it.skipIf(isWindows).each(["SIGTERM", "SIGHUP"] as const)(
+  `an import that waits for its reader alone ends when it is told to stop, by %s${WAITS}`,
+  async (signal) => {
+    const command = await startUnreadImport(1_500);
+    command.process.kill(signal);
+    const [code] = await once(command.process, "exit");
+    command.process.stdout.resume();
+    await command.ended;
+    expect(code).toBe(1);
+    expect(command.stderr()).toMatch(
+      /^countersign: Standard output was not read to its end\. .*up to \d+\.\n$/,
+    );
+  },
+);
 
 /** A service that rejects each batch with a call of this user. */
 async function startRejecting(userId: string): Promise<string> {

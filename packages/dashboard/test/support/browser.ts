@@ -73,9 +73,10 @@ export function useBrowser(): void {
   });
   afterAll(() => browser?.close());
   afterEach(async () => {
+    const told = errors.splice(0);
     for (const context of browser?.contexts() ?? []) if (context !== shared?.context) await context.close();
     if (shared) await clear(shared);
-    expect(errors.splice(0)).toEqual([]);
+    expect([...told, ...errors.splice(0)]).toEqual([]);
   });
 }
 
@@ -138,7 +139,7 @@ async function newContext(): Promise<BrowserContext> {
   return context;
 }
 
-/** Opens a page, and waits until it has settled. Two pages of a test share nothing. What goes wrong in it fails the test. */
+/** Opens a page, and waits until it has settled. Two pages that are open at the same time share nothing. What goes wrong in it fails the test. */
 export async function openPage(
   url: string,
   {

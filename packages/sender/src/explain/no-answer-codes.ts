@@ -84,7 +84,7 @@ export const NO_ANSWER_CODES: Readonly<Record<string, NoAnswer>> = {
   ERR_WASM_MEMORY: {
     words: "could not be called: this process has no addresses left for WebAssembly",
     cause:
-      "A limit is set on the addresses of the process. WebAssembly reads responses, and Node reserves some 10 GB of addresses for it, and on Node 20 as many again. It uses few of them.",
+      "A limit is set on the addresses of the process. The HTTP client reads responses with WebAssembly, for which Node reserves some 10 GB of addresses. Node 20 reserves as many again for its own HTTP client.",
     fix: MORE_ADDRESSES,
   },
   ERR_HTTP_PARSER: NOT_HTTP,

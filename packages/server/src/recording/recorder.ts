@@ -19,6 +19,8 @@ import { iso } from "../shapes/times.ts";
 const REMEMBERED = 100_000;
 /** How many bytes wait in this process for the reader of a pipe. */
 const MAX_WAITING_BYTES = 1_048_576;
+/** How long they do when the recording is closed, in milliseconds. */
+const CLOSE_MS = 200;
 const NEWLINE = 0x0a;
 
 /** How {@link openRecorder} records. */
@@ -56,7 +58,7 @@ export function openRecorder({ file, now, onError }: RecordingOptions): Recorder
     onError(
       new ServerError(
         "ERR_RECORD_FILE",
-        `Nothing more is recorded into ${file}: ${fileMessageOf(error)}. ${kind.isFIFO() ? "Start its reader" : "Make room, or correct its permissions"}, and start again.`,
+        `Nothing more is recorded into ${file}: ${fileMessageOf(error)}. ${kind.isFIFO() ? "Start its reader, or a quicker one" : "Make room, or correct its permissions"}, and start again.`,
         error,
       ),
     );
@@ -108,7 +110,15 @@ function pipeOutput(descriptor: number, onError: (error: unknown) => void): Outp
         throw new Error("it is a pipe that is not read, and a mebibyte waits for its reader");
       pipe.write(line);
     },
-    close: () => pipe.destroySoon(),
+    close() {
+      pipe.end();
+      const letGo = (): void => {
+        if (pipe.writableLength > 0)
+          onError(new Error("it was closed before its reader had read everything, and the rest is lost"));
+        pipe.destroy();
+      };
+      setTimeout(letGo, CLOSE_MS).unref();
+    },
   };
 }
 

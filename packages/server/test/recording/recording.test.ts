@@ -102,6 +102,21 @@ describe("a recorder", () => {
     },
   );
 
+  it.skipIf(isWindows)(
+    `that is closed lets go of a pipe that nobody reads, and says that the rest is lost: it kept its process for ever${noPosix}`,
+    async () => {
+      const file = join(temporaryDirectory(), "pipe");
+      spawnSync("mkfifo", [file]);
+      const errors: unknown[] = [];
+      const recorder = openRecorder({ file, now: () => 0, onError: (error) => void errors.push(error) });
+      recorder.record({ url: "http://127.0.0.1:9/", headers: {}, body: Buffer.alloc(500_000) });
+      recorder.close();
+      const message = expect.stringContaining("closed before its reader had read everything");
+      await expect.poll(() => errors).toMatchObject([{ code: "ERR_RECORD_FILE", message }]);
+      if (listsOpenFiles) await expect.poll(() => openFilesIn(dirname(file))).toEqual([]);
+    },
+  );
+
   it("goes on after a line that was cut by a kill, and records that message again", () => {
     const file = join(temporaryDirectory(), "recording.jsonl");
     record(file, "first", "second");
