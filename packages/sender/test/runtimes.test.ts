@@ -12,6 +12,9 @@ import { temporaryFolder } from "./support/temporary-folder.ts";
 
 const LIBSQL = dirname(createRequire(import.meta.url).resolve("libsql"));
 
+const isLinux = process.platform === "linux";
+const noLimit = isLinux ? "" : " (skipped: only Linux limits the addresses of a process)";
+
 describe("a sender on a runtime without undici", () => {
   it("is refused at its start: its messages would fail for good, as if the endpoint had rejected them", async () => {
     const script = `
@@ -25,9 +28,6 @@ describe("a sender on a runtime without undici", () => {
     expect(stdout).toMatch(/^The sender runs on Node only: /);
   });
 });
-
-const isLinux = process.platform === "linux";
-const noLimit = isLinux ? "" : " (skipped: only Linux limits the addresses of a process)";
 
 it("a sender without WebAssembly is refused at its start: each attempt would fail as if the network had lost it", async () => {
   // With --jitless, some versions of Node end when anything imports undici.

@@ -9,8 +9,6 @@ const MAX_WAITING_BYTES = 1_048_576;
 
 /** What happens when the reader of a stream is too slow. */
 export interface SlowReaderOptions {
-  /** Whether lines are lost rather than kept: the command runs for as long as a system does, and its memory has a limit. */
-  readonly mayLose: () => boolean;
   /** Called when the first line is lost. */
   readonly onBehind?: () => void;
   /** Called when all that waited has been read, with the number of lines that were lost. */
@@ -26,7 +24,7 @@ export interface SlowReaderOptions {
 export function lineWriter(
   stream: NodeJS.WriteStream,
   fd: 1 | 2,
-  { mayLose, onBehind, onReadAgain, onUnread }: SlowReaderOptions,
+  { onBehind, onReadAgain, onUnread }: SlowReaderOptions = {},
 ): (line: string) => void {
   let isCutOff = true;
   let lost = 0;
@@ -43,8 +41,10 @@ export function lineWriter(
   };
   return (line) => {
     if (!stream.destroyed) {
-      if (mayLose()) doNotWaitFor(stream);
-      if (lost === 0 && (stream.writableLength < MAX_WAITING_BYTES || !mayLose())) {
+      // Lines are lost rather than kept where a command runs for as long as a system does: its memory has a limit.
+      const mayLose = !waitsForReader();
+      if (mayLose) doNotWaitFor(stream);
+      if (lost === 0 && (stream.writableLength < MAX_WAITING_BYTES || !mayLose)) {
         waiting += 1;
         stream.write(`${line}\n`, written);
         if (isWatched || onUnread === undefined || stream.writableLength === 0) return;
@@ -93,7 +93,7 @@ function doNotWaitFor(stream: NodeJS.WriteStream): void {
  */
 export function survivesLostOutput(host: NodeJS.Process, continues: () => boolean): void {
   const { stdout, stderr } = host;
-  const complain = lineWriter(stderr, 2, { mayLose: () => !waitsForReader() });
+  const complain = lineWriter(stderr, 2);
   let isTold = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (READER_GONE.has(error.code) && !continues()) return;

@@ -1,7 +1,6 @@
 import { createColors } from "picocolors";
 import { UsageError } from "../errors/usage-error.ts";
 import { lineWriter } from "./output.ts";
-import { waitsForReader } from "./signals.ts";
 
 /** The input and output of a command. Only this module prints. */
 export interface Terminal {
@@ -19,20 +18,14 @@ export interface Terminal {
   readonly complain: (text: string) => void;
 }
 
-function mayLose(): boolean {
-  return !waitsForReader();
-}
-
 /** The terminal that a process runs in. */
 export function terminalOf(host: NodeJS.Process): Terminal {
   const { stdin, stdout, stderr, env } = host;
   const writeError = lineWriter(stderr, 2, {
-    mayLose,
     onReadAgain: (lost) => complain(`Standard error is read again. Lines that were lost: ${lost}.`),
   });
   const complain = (text: string): void => writeError(`countersign: ${text}`);
   const print = lineWriter(stdout, 1, {
-    mayLose,
     onBehind: () =>
       complain(
         "Standard output is not read: a mebibyte waits for its reader. The command continues. Lines are lost until all of that is read.",
